@@ -1,0 +1,1 @@
+"""latree: latent-subtype grammars for parsing and tagging."""

@@ -1,0 +1,16 @@
+"""The one exception that latree raises for its users' mistakes; the command line prints it without a traceback."""
+
+from __future__ import annotations
+
+
+class LatreeError(Exception):
+    """Something that the user can mend: the message says where, what was wrong, and what to do."""
+
+
+class InputError(LatreeError):
+    """A fault in a file: `where` is `file:line` or `file:line:column`, both counted from one."""
+
+    def __init__(self, file: str, line: int, message: str, column: int | None = None) -> None:
+        self.file, self.line, self.column = file, line, column
+        where = f"{file}:{line}" if column is None else f"{file}:{line}:{column}"
+        super().__init__(f"{where}: {message}")
