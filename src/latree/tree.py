@@ -98,9 +98,7 @@ class Tree:
         if len(children) == 1 and isinstance(children[0], str):
             return cls(tree.label(), word=children[0])
         if any(isinstance(child, str) for child in children):
-            raise ValueError(
-                f"node {tree.label()!r} mixes words and phrases; put every word under its own tag"
-            )
+            raise ValueError(f"node {tree.label()!r} mixes words and phrases; put every word under its own tag")
         return cls(tree.label(), [cls.from_nltk(child) for child in children])
 
     def to_nltk(self) -> Any:
@@ -196,9 +194,7 @@ class _BracketReader:
     def close(self, number: int, match: re.Match[str]) -> Tree:
         (label, word, *children), line, column = self.open.pop()
         if word is None and not children:
-            what = (
-                "empty bracket '()'" if label is None else f"bracket '({label})' without a word or children"
-            )
+            what = "empty bracket '()'" if label is None else f"bracket '({label})' without a word or children"
             raise InputError(self.file, line, f"{what}; expected a tag and a word", column)
         return Tree(label or "", children, word)
 
