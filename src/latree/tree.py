@@ -7,14 +7,20 @@ Words hold real parentheses in memory; brackets on disk write them as -LRB- and 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from io import StringIO
+from typing import Any, TypeVar
 
 from latree.errors import InputError
 
+Result = TypeVar("Result")
+
 # Only ASCII white space separates tokens in a bracket file, so that a no-break space may stand inside a word.
-_SYMBOLS = re.compile(r"[()]|[^ \t\r\n\f\v()]+")
-_SPACES = re.compile(r"[ \t\r\n\f\v]+")
+_SPACE, _TEXT = r"[ \t\r\n\f\v]", r"[^ \t\r\n\f\v()]"
+_SPACES = re.compile(f"{_SPACE}+")
+# A whole preterminal is one match (tag, word), since most brackets are; then "(" with its label, ")" and bare text.
+_SYMBOLS = re.compile(rf"\(({_TEXT}++){_SPACE}++({_TEXT}++){_SPACE}*+\)|\(({_TEXT}*+)|\)|{_TEXT}++")
+_TAG, _WORD, _LABEL = 1, 2, 3
 
 
 class Tree:
@@ -39,6 +45,17 @@ class Tree:
             node = stack.pop()
             yield node
             stack.extend(reversed(node.children))
+
+    def fold(self, combine: Callable[[Tree, list[Result]], Result]) -> Result:
+        """`combine(node, its children's results)` from the leaves up; never recursive, so that depth is no limit."""
+        done: list[Result] = []
+        for node in reversed(list(self.nodes())):
+            first = len(done) - len(node.children)
+            results = done[first:]
+            del done[first:]
+            results.reverse()
+            done.append(combine(node, results))
+        return done[0]
 
     def leaves(self) -> Iterator[Tree]:
         """The preterminals, left to right."""
@@ -83,10 +100,16 @@ class Tree:
     def __repr__(self) -> str:
         return f"Tree.read({format_brackets(self)!r})"
 
+    def _repr_svg_(self) -> str:
+        """How a notebook shows the tree."""
+        from latree.draw import svg
+
+        return svg(self)
+
     @classmethod
     def read(cls, text: str) -> Tree:
         """The one tree in `text`."""
-        trees = list(read_brackets(text.splitlines(keepends=True), "<text>"))
+        trees = list(read_brackets(StringIO(text), "<text>"))
         if len(trees) != 1:
             raise InputError("<text>", 1, f"expected one tree, found {len(trees)}")
         return trees[0]
@@ -96,16 +119,16 @@ class Tree:
         """A Tree from an nltk.Tree (or anything with `label()` and children that are trees or strings)."""
         children = list(tree)
         if len(children) == 1 and isinstance(children[0], str):
-            return cls(tree.label(), word=children[0])
+            return cls(tree.label(), word=unescape(children[0]))
         if any(isinstance(child, str) for child in children):
             raise ValueError(f"node {tree.label()!r} mixes words and phrases; put every word under its own tag")
         return cls(tree.label(), [cls.from_nltk(child) for child in children])
 
     def to_nltk(self) -> Any:
-        """The same tree as an nltk.Tree; nltk must be installed."""
+        """The same tree as an nltk.Tree, parentheses escaped as nltk's readers leave them; nltk must be installed."""
         from nltk import Tree as NltkTree
 
-        return NltkTree(self.label, [self.word] if self.is_leaf else [c.to_nltk() for c in self.children])
+        return self.fold(lambda node, done: NltkTree(node.label, done if node.word is None else [escape(node.word)]))
 
 
 def escape(text: str) -> str:
@@ -152,62 +175,74 @@ def read_brackets(lines: Iterable[str], file: str) -> Iterator[Tree]:
     reader.finish(number)
 
 
+class _Open:
+    """A bracket that is not closed yet, and where it stands."""
+
+    __slots__ = ("children", "column", "label", "line", "word")
+
+    def __init__(self, label: str, line: int, column: int) -> None:
+        self.label, self.line, self.column = label, line, column
+        self.word: str | None = None
+        self.children: list[Tree] = []
+
+
 class _BracketReader:
-    """The open brackets of the tree being read: for each its label (None: not seen yet), children, word and place."""
+    """The open brackets of the tree being read, outermost first."""
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self.open: list[tuple[list[Any], int, int]] = []  # ([label, word, child, ...], line, column)
+        self.open: list[_Open] = []
 
     def feed(self, line: str, number: int) -> Iterator[Tree]:
         stack = self.open
         for match in _SYMBOLS.finditer(line):
-            symbol = match.group()
-            if symbol == "(":
-                if stack and stack[-1][0][1] is not None:
-                    raise self.fault(number, match, "a bracket after a word; give every word its own tag")
-                stack.append(([None, None], number, match.start() + 1))
-            elif symbol == ")":
-                if not stack:
-                    raise self.fault(number, match, "')' without an open bracket; expected '('")
+            group = match.lastindex
+            if group and stack and stack[-1].word is not None:
+                raise self.fault(number, match, "a bracket after a word; give every word its own tag")
+            if group == _LABEL:
+                stack.append(_Open(match[_LABEL], number, match.start() + 1))
+                continue
+            if group == _WORD:
+                tree = Tree(match[_TAG], (), unescape(match[_WORD]))
+            elif match[0] == ")":
                 tree = self.close(number, match)
-                if not stack:
-                    yield tree
-                else:
-                    stack[-1][0].append(tree)
             else:
-                self.text(symbol, number, match)
+                self.text(match[0], number, match)
+                continue
+            if stack:
+                stack[-1].children.append(tree)
+            else:
+                yield tree
 
-    def text(self, symbol: str, number: int, match: re.Match[str]) -> None:
+    def text(self, text: str, number: int, match: re.Match[str]) -> None:
+        """Text on its own: a label away from its bracket, or a word away from its tag."""
         if not self.open:
-            raise self.fault(number, match, f"{symbol!r} outside brackets; expected '('")
-        parts = self.open[-1][0]
-        if parts[0] is None and len(parts) == 2:
-            parts[0] = symbol
-        elif len(parts) > 2:
-            raise self.fault(number, match, f"word {symbol!r} beside a bracket; give every word its own tag")
-        elif parts[1] is not None:
-            raise self.fault(number, match, f"second word {symbol!r} under tag {parts[0]!r}; expected ')'")
+            raise self.fault(number, match, f"{text!r} outside brackets; expected '('")
+        bracket = self.open[-1]
+        if bracket.children:
+            raise self.fault(number, match, f"word {text!r} beside a bracket; give every word its own tag")
+        if not bracket.label:
+            bracket.label = text
+        elif bracket.word is None:
+            bracket.word = unescape(text)
         else:
-            parts[1] = unescape(symbol)
+            raise self.fault(number, match, f"second word {text!r} under tag {bracket.label!r}; expected ')'")
 
     def close(self, number: int, match: re.Match[str]) -> Tree:
-        (label, word, *children), line, column = self.open.pop()
-        if word is None and not children:
-            what = "empty bracket '()'" if label is None else f"bracket '({label})' without a word or children"
-            raise InputError(self.file, line, f"{what}; expected a tag and a word", column)
-        return Tree(label or "", children, word)
+        if not self.open:
+            raise self.fault(number, match, "')' without an open bracket; expected '('")
+        bracket = self.open.pop()
+        if bracket.word is None and not bracket.children:
+            what = f"bracket '({bracket.label})' without a word or children" if bracket.label else "empty bracket '()'"
+            raise InputError(self.file, bracket.line, f"{what}; expected a tag and a word", bracket.column)
+        return Tree(bracket.label, bracket.children, bracket.word)
 
     def fault(self, number: int, match: re.Match[str], message: str) -> InputError:
         return InputError(self.file, number, message, match.start() + 1)
 
     def finish(self, number: int) -> None:
+        """The end of the file, where every bracket must be closed."""
         if self.open:
-            _, line, column = self.open[0]
-            count = len(self.open)
-            raise InputError(
-                self.file,
-                line,
-                f"{count} bracket{'s' * (count > 1)} never closed; expected ')' by line {number}",
-                column,
-            )
+            first, count = self.open[0], len(self.open)
+            what = f"{count} bracket{'s' * (count > 1)} never closed"
+            raise InputError(self.file, first.line, f"{what}; expected ')' by line {number}", first.column)

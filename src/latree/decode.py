@@ -1,0 +1,264 @@
+"""The best derivations of a forest: Viterbi, max-rule, exact k-best, and samples.
+
+Everything here maximises a sum of one score an edge.  What the score is makes the method:
+
+    Viterbi            log weight of the rule
+    max-rule product   log posterior of the anchored rule (Petrov & Klein 2007)
+    max-rule sum       the posterior itself
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latree.binary import Node
+from latree.forest import PASS, Forest, L, P, R
+from latree.grammar import Grammar
+from latree.infer import Messages
+from latree.jit import kernel
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+
+def anchored(forest: Forest, posterior: Floats) -> Floats:
+    """Posterior of each edge's rule over its span, whatever the unary level: q of the max-rule objective.
+
+    Only unary rules stand at several levels; an edge with two children or none is the only one of its kind.
+    """
+    unary = np.flatnonzero((forest.rule >= 0) & (forest.ends[:, L] >= 0) & (forest.ends[:, R] < 0))
+    parent = forest.ends[unary, P]
+    key = np.stack([forest.sentence[parent], forest.span[parent, 0], forest.span[parent, 1], forest.rule[unary]], 1)
+    _, kind = np.unique(key, axis=0, return_inverse=True)
+    q = posterior.copy()
+    q[unary] = np.bincount(kind.ravel(), weights=posterior[unary])[kind.ravel()]
+    return q
+
+
+def max_rule_scores(forest: Forest, posterior: Floats, *, product: bool = True) -> Floats:
+    """Edge scores of the max-rule objectives; passing an item on costs nothing."""
+    q = anchored(forest, posterior)
+    if product:
+        with np.errstate(divide="ignore"):
+            q = np.log(q)
+    q[forest.rule == PASS] = 0.0
+    return q
+
+
+class Best(NamedTuple):
+    """For every item its best score and the edge that gives it (-1: none)."""
+
+    score: Floats
+    edge: NDArray[np.int64]
+
+
+@kernel
+def _best(rule, ends, scores, items):  # type: ignore[no-untyped-def]
+    value, back = np.full(items, -np.inf), np.full(items, -1)
+    for e in range(len(rule)):
+        total = scores[e]
+        if ends[e, L] >= 0:
+            total += value[ends[e, L]]
+        if ends[e, R] >= 0:
+            total += value[ends[e, R]]
+        if total > value[ends[e, P]]:
+            value[ends[e, P]], back[ends[e, P]] = total, e
+    return value, back
+
+
+def best(forest: Forest, scores: Floats) -> Best:
+    """The highest-scoring derivation below every item."""
+    return Best(*_best(forest.rule, forest.ends, scores, len(forest.symbol)))
+
+
+def best_edges(forest: Forest, choice: Best, sentence: int) -> list[int]:
+    """The edges of a sentence's best derivation, a parent's before its children's, left to right."""
+    edges: list[int] = []
+    stack = [int(forest.root[sentence])]
+    while stack:
+        edge = int(choice.edge[stack.pop()])
+        if edge < 0:
+            return []
+        edges.append(edge)
+        stack.extend(int(item) for item in (forest.ends[edge, R], forest.ends[edge, L]) if item >= 0)
+    return edges
+
+
+def tree_of(grammar: Grammar, forest: Forest, edges: list[int], words: list[str] | tuple[str, ...]) -> Node:
+    """The binary tree of a derivation, given its edges with parents before children, left to right."""
+    done: list[Node] = []
+    for edge in reversed(edges):
+        _, left, right = forest.ends[edge]
+        item = forest.ends[edge, P]
+        if forest.rule[edge] == PASS:
+            continue
+        symbol = grammar.symbols[forest.symbol[item]]
+        if left < 0:
+            done.append(Node(symbol, None, None, words[forest.span[item, 0]]))
+        else:
+            first = done.pop()
+            done.append(Node(symbol, first, done.pop() if right >= 0 else None, None))
+    return done[0]
+
+
+# -- k-best: lazy enumeration (Huang & Chiang 2005, algorithm 3)
+
+
+class _Lists(NamedTuple):
+    """For every item its derivations found so far, best first, and a heap of candidates for the next."""
+
+    found: NDArray[np.int64]  # [items] how many derivations are fixed
+    entry: NDArray[np.int64]  # [items, k, 3] their edge and the ranks of its children
+    score: Floats  # [items, k]
+    size: NDArray[np.int64]  # [items] candidates on the heap, -1 before the first visit
+    heap: NDArray[np.int64]  # [slots, 3]
+    key: Floats  # [slots]
+    room: NDArray[np.int64]  # [items+1] where an item's heap begins
+    first: NDArray[np.int64]  # [items+1] where an item's edges begin in `edges`
+    edges: NDArray[np.int64]
+
+
+@kernel
+def _push(lists, item, edge, left_rank, right_rank, score):  # type: ignore[no-untyped-def]
+    base, k = lists.room[item], lists.size[item]
+    lists.size[item] += 1
+    while k > 0 and lists.key[base + (k - 1) // 2] < score:
+        up = (k - 1) // 2
+        lists.key[base + k], lists.heap[base + k] = lists.key[base + up], lists.heap[base + up]
+        k = up
+    lists.key[base + k] = score
+    lists.heap[base + k, 0], lists.heap[base + k, 1], lists.heap[base + k, 2] = edge, left_rank, right_rank
+
+
+@kernel
+def _pop(lists, item):  # type: ignore[no-untyped-def]
+    """Move the best candidate to the end of the fixed derivations."""
+    base, rank = lists.room[item], lists.found[item]
+    lists.entry[item, rank], lists.score[item, rank] = lists.heap[base], lists.key[base]
+    lists.found[item] += 1
+    lists.size[item] -= 1
+    size, k = lists.size[item], 0
+    last, last_key = lists.heap[base + size].copy(), lists.key[base + size]
+    while 2 * k + 1 < size:
+        child = 2 * k + 1
+        if child + 1 < size and lists.key[base + child + 1] > lists.key[base + child]:
+            child += 1
+        if lists.key[base + child] <= last_key:
+            break
+        lists.key[base + k], lists.heap[base + k] = lists.key[base + child], lists.heap[base + child]
+        k = child
+    lists.key[base + k], lists.heap[base + k] = last_key, last
+
+
+@kernel
+def _reach(lists, ends, scores, item, wanted):  # type: ignore[no-untyped-def]
+    """Fix the item's derivations up to the given number, as far as there are so many."""
+    if lists.size[item] < 0:
+        lists.size[item] = 0
+        for u in range(lists.first[item], lists.first[item + 1]):
+            _offer(lists, ends, scores, item, lists.edges[u], 0, 0)
+    while lists.found[item] < wanted:
+        if lists.found[item] > 0:
+            # The successors of the derivation fixed last: one rank down at one child.  Going down on the left
+            # only from right rank 0 meets every pair of ranks once.
+            edge, left_rank, right_rank = lists.entry[item, lists.found[item] - 1]
+            if ends[edge, R] >= 0:
+                _offer(lists, ends, scores, item, edge, left_rank, right_rank + 1)
+            if ends[edge, L] >= 0 and right_rank == 0:
+                _offer(lists, ends, scores, item, edge, left_rank + 1, 0)
+        if lists.size[item] == 0:
+            return
+        _pop(lists, item)
+
+
+@kernel
+def _offer(lists, ends, scores, item, edge, left_rank, right_rank):  # type: ignore[no-untyped-def]
+    """Put an edge with the given ranks of its children on the heap, if its children have so many derivations."""
+    left, right, total = ends[edge, L], ends[edge, R], scores[edge]
+    if left >= 0:
+        _reach(lists, ends, scores, left, left_rank + 1)
+        if lists.found[left] <= left_rank:
+            return
+        total += lists.score[left, left_rank]
+    if right >= 0:
+        _reach(lists, ends, scores, right, right_rank + 1)
+        if lists.found[right] <= right_rank:
+            return
+        total += lists.score[right, right_rank]
+    if total > -np.inf:
+        _push(lists, item, edge, left_rank, right_rank, total)
+
+
+def _lists(forest: Forest, k: int) -> _Lists:
+    items = len(forest.symbol)
+    count = np.bincount(forest.ends[:, P], minlength=items)
+    first = np.concatenate([[0], np.cumsum(count)])
+    room = first + np.arange(items + 1) * (k + 1)
+    return _Lists(
+        np.zeros(items, np.int64),
+        np.zeros((items, k, 3), np.int64),
+        np.zeros((items, k)),
+        np.full(items, -1),
+        np.zeros((room[-1], 3), np.int64),
+        np.zeros(room[-1]),
+        room,
+        first,
+        np.argsort(forest.ends[:, P], kind="stable"),
+    )
+
+
+def k_best(forest: Forest, scores: Floats, k: int, sentence: int = 0) -> list[tuple[float, list[int]]]:
+    """The k highest-scoring derivations of a sentence with their edges, best first; fewer where there are fewer."""
+    lists = _lists(forest, k)
+    root = int(forest.root[sentence])
+    _reach(lists, forest.ends, scores, root, k)
+    return [(float(lists.score[root, r]), _unpack(forest, lists, root, r)) for r in range(lists.found[root])]
+
+
+def _unpack(forest: Forest, lists: _Lists, root: int, rank: int) -> list[int]:
+    edges: list[int] = []
+    stack = [(root, rank)]
+    while stack:
+        item, rank = stack.pop()
+        edge, *ranks = lists.entry[item, rank].tolist()
+        edges.append(edge)
+        for port, child_rank in ((R, ranks[1]), (L, ranks[0])):
+            if forest.ends[edge, port] >= 0:
+                stack.append((int(forest.ends[edge, port]), child_rank))
+    return edges
+
+
+# -- sampling
+
+
+@kernel
+def _weights_below(rule, ends, log_weight, scale):  # type: ignore[no-untyped-def]
+    """log of what each edge adds to its parent's inside value."""
+    total = log_weight.copy()
+    for e in range(len(rule)):
+        for port in (L, R):
+            if ends[e, port] >= 0:
+                total[e] += scale[ends[e, port]]
+    return total
+
+
+def sample(
+    forest: Forest, log_weight: Floats, inside: Messages, rng: np.random.Generator, sentence: int = 0
+) -> list[int]:
+    """The edges of a derivation drawn from its probability given the words (one subtype a symbol)."""
+    below = _weights_below(forest.rule, forest.ends, log_weight, inside.scale)
+    order = np.argsort(forest.ends[:, P], kind="stable")
+    first = np.searchsorted(forest.ends[order, P], np.arange(len(forest.symbol) + 1))
+    edges: list[int] = []
+    stack = [int(forest.root[sentence])]
+    while stack:
+        item = stack.pop()
+        choices = order[first[item] : first[item + 1]]
+        odds = np.exp(below[choices] - below[choices].max())
+        edge = int(rng.choice(choices, p=odds / odds.sum()))
+        edges.append(edge)
+        stack.extend(int(child) for child in (forest.ends[edge, R], forest.ends[edge, L]) if child >= 0)
+    return edges

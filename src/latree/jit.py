@@ -1,0 +1,11 @@
+"""How latree compiles its kernels: one decorator, cached on disk.
+
+`reassoc` and `contract` let sums be vectorised; infinities and NaN keep their meaning, because -inf is how the
+kernels say "impossible".  Division follows IEEE rules (`error_model`), without a branch in every inner loop.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+kernel = njit(cache=True, fastmath={"reassoc", "contract", "nsz", "arcp"}, error_model="numpy")

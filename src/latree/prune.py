@@ -1,0 +1,233 @@
+"""From a chart to a forest: what survives a posterior threshold.
+
+Every constituent of a tree has at least the tree's own posterior.  So a forest pruned at threshold p holds every
+tree whose probability given the words is p or more: Viterbi and k-best lists found in it are exact when the worst
+of them reaches p (`decode.certified` lowers p until that holds).
+
+Chains of unary rules become levels: item (span, A, l) is A built with at most l unary rules, so that it may pass
+for what (span, A, 0) holds, or be made by a unary rule from level l - 1.  Rules above see the highest level.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latree.cky import Chart, cell
+from latree.forest import PASS, Piece, trim
+from latree.grammar import NONE, Grammar
+from latree.jit import kernel
+
+Ints = NDArray[np.int32]
+
+
+class RuleFinder(NamedTuple):
+    """Which rules have given children: rules of pair (left, right) lie at rule[start[p] : start[p + 1]]."""
+
+    steps: int  # unary rules allowed on one span
+    first_tag: int
+    rules: int
+    pair: Ints  # [symbols, symbols + 1] number of the pair, NONE where no rule has it; last column: no right child
+    start: Ints
+    rule: Ints
+    parent: Ints
+
+
+def rule_finder(grammar: Grammar) -> RuleFinder:
+    """Index the rules of a grammar by their children."""
+    symbols = len(grammar.symbols)
+    parent, left, right = grammar.rules.astype(np.int64).T
+    key = left * (symbols + 1) + np.where(right == NONE, symbols, right)
+    order = np.argsort(key, kind="stable")
+    distinct, first = np.unique(key[order], return_index=True)
+    pair = np.full(symbols * (symbols + 1), NONE, np.int32)
+    pair[distinct] = np.arange(len(distinct))
+    return RuleFinder(
+        grammar.unary_steps,
+        grammar.first_tag,
+        len(grammar.rules),
+        pair.reshape(symbols, symbols + 1),
+        np.append(first, len(key)).astype(np.int32),
+        order.astype(np.int32),
+        parent[order].astype(np.int32),
+    )
+
+
+class _Store(NamedTuple):
+    """A forest in the making.  Tables that turn out too small are counted past their end, and made anew."""
+
+    item: Ints  # [room, 3] symbol, start, end
+    edge: Ints  # [room, 4] rule, parent, left, right
+    seen: Ints  # [room, 2] symbol and item, by cell: what rules above may use
+    seen_start: NDArray[np.int64]  # [cells + 1]
+    place: Ints  # [levels, symbols] items of the cell at hand
+    used: NDArray[np.int64]  # rows in use of item, edge, seen
+
+
+class Survivors(NamedTuple):
+    """The symbols that each cell keeps: symbol[start[c] : start[c + 1]]."""
+
+    start: NDArray[np.int64]
+    symbol: Ints
+
+
+@kernel
+def _survivors(inside, outside, limit):  # type: ignore[no-untyped-def]
+    """What has an inside times outside of at least the limit."""
+    cells, symbols = inside.shape
+    start, found = np.zeros(cells + 1, np.int64), 0
+    symbol = np.empty(cells * symbols, np.int32)
+    for c in range(cells):
+        for a in range(symbols):
+            if inside[c, a] * outside[c, a] >= limit and inside[c, a] > 0.0:
+                symbol[found] = a
+                found += 1
+        start[c + 1] = found
+    return start, symbol[:found].copy()
+
+
+@kernel
+def _add_item(store, symbol, start, end):  # type: ignore[no-untyped-def]
+    k = store.used[0]
+    if k < len(store.item):
+        store.item[k, 0], store.item[k, 1], store.item[k, 2] = symbol, start, end
+    store.used[0] += 1
+    return k
+
+
+@kernel
+def _add_edge(store, rule, parent, left, right):  # type: ignore[no-untyped-def]
+    k = store.used[1]
+    if k < len(store.edge):
+        store.edge[k, 0], store.edge[k, 1], store.edge[k, 2], store.edge[k, 3] = rule, parent, left, right
+    store.used[1] += 1
+
+
+@kernel
+def _show(store, symbol, item):  # type: ignore[no-untyped-def]
+    """Let rules above use an item of the cell at hand."""
+    k = store.used[2]
+    store.seen[k, 0], store.seen[k, 1] = symbol, item
+    store.used[2] += 1
+
+
+@kernel
+def _tag_items(store, find, i, tags):  # type: ignore[no-untyped-def]
+    all_tags = find.pair.shape[0] - find.first_tag
+    for k in range(tags.start[i], tags.start[i + 1]):
+        symbol = tags.symbol[k] + find.first_tag
+        item = _add_item(store, symbol, i, i + 1)
+        _add_edge(store, find.rules + i * all_tags + tags.symbol[k], item, NONE, NONE)
+        store.place[0, symbol] = item
+        _show(store, symbol, item)
+
+
+@kernel
+def _binary_edges(store, find, n, i, j):  # type: ignore[no-untyped-def]
+    """All binary edges into the lowest items of span (i, j)."""
+    for s in range(i + 1, j):
+        left, right = cell(n, s - i, i), cell(n, j - s, s)
+        for x in range(store.seen_start[left], store.seen_start[left + 1]):
+            for y in range(store.seen_start[right], store.seen_start[right + 1]):
+                p = find.pair[store.seen[x, 0], store.seen[y, 0]]
+                if p == NONE:
+                    continue
+                for q in range(find.start[p], find.start[p + 1]):
+                    parent = store.place[0, find.parent[q]]
+                    if parent != NONE:
+                        _add_edge(store, find.rule[q], parent, store.seen[x, 1], store.seen[y, 1])
+
+
+@kernel
+def _unary_level(store, find, level, i, j):  # type: ignore[no-untyped-def]
+    """Items of the next level of unary rules over span (i, j), and the edges into them."""
+    symbols = find.pair.shape[0]
+    place = store.place
+    for a in range(1, find.first_tag):
+        if place[0, a] != NONE:
+            place[level, a] = _add_item(store, a, i, j)
+            _add_edge(store, PASS, place[level, a], place[0, a], NONE)
+    for b in range(1, symbols):
+        child = place[level - 1 if b < find.first_tag else 0, b]
+        p = find.pair[b, symbols]
+        if child == NONE or p == NONE:
+            continue
+        for q in range(find.start[p], find.start[p + 1]):
+            a = find.parent[q]
+            if a != 0:  # the root's unary rules come last of all
+                if place[level, a] == NONE:
+                    place[level, a] = _add_item(store, a, i, j)
+                _add_edge(store, find.rule[q], place[level, a], child, NONE)
+
+
+@kernel
+def _root_edges(store, find, n):  # type: ignore[no-untyped-def]
+    """The root: its binary rules, and its unary rules over what spans the whole sentence."""
+    symbols = find.pair.shape[0]
+    store.place[:] = NONE
+    root = _add_item(store, 0, 0, n)
+    store.place[0, 0] = root
+    _binary_edges(store, find, n, 0, n)
+    for k in range(store.seen_start[cell(n, n, 0)], store.used[2]):
+        p = find.pair[store.seen[k, 0], symbols]
+        if p == NONE:
+            continue
+        for q in range(find.start[p], find.start[p + 1]):
+            if find.parent[q] == 0:
+                _add_edge(store, find.rule[q], root, store.seen[k, 1], NONE)
+
+
+@kernel
+def _harvest(store, find, n, base, top, tags):  # type: ignore[no-untyped-def]
+    """All items and edges among the survivors, children first."""
+    for width in range(1, n + 1):
+        for i in range(n - width + 1):
+            c, j, before = cell(n, width, i), i + width, store.used[0]
+            store.place[:] = NONE
+            if width == 1:
+                _tag_items(store, find, i, tags)
+            else:
+                for k in range(base.start[c], base.start[c + 1]):
+                    if base.symbol[k] != 0:
+                        store.place[0, base.symbol[k]] = _add_item(store, base.symbol[k], i, j)
+            if store.used[0] > before:
+                _binary_edges(store, find, n, i, j)
+                for level in range(1, find.steps + 1):
+                    _unary_level(store, find, level, i, j)
+                for k in range(top.start[c], top.start[c + 1]):
+                    item = store.place[find.steps, top.symbol[k]]
+                    if item != NONE:
+                        _show(store, top.symbol[k], item)
+            store.seen_start[c + 1] = store.used[2]
+    _root_edges(store, find, n)
+
+
+def _store(find: RuleFinder, words: int, items: int, edges: int, seen: int) -> _Store:
+    return _Store(
+        np.empty((items, 3), np.int32),
+        np.empty((edges, 4), np.int32),
+        np.empty((seen, 2), np.int32),
+        np.zeros(words * (words + 1) // 2 + 1, np.int64),
+        np.empty((find.steps + 1, len(find.pair)), np.int32),
+        np.zeros(3, np.int64),
+    )
+
+
+def prune(chart: Chart, find: RuleFinder, threshold: float) -> Piece:
+    """The forest of what has a posterior of at least `threshold`; lexical entry: word * tags + tag."""
+    limit = threshold * chart.root
+    base = Survivors(*_survivors(chart.base, chart.base_out, limit))
+    top = Survivors(*_survivors(chart.top, chart.top_out, limit))
+    tags = Survivors(*_survivors(chart.tag, chart.tag_out, limit))
+    items, edges = 64 * chart.words, 256 * chart.words
+    while True:
+        store = _store(find, chart.words, items, edges, len(top.symbol) + len(tags.symbol))
+        _harvest(store, find, chart.words, base, top, tags)
+        if store.used[0] <= items and store.used[1] <= edges:
+            break
+        items, edges = int(store.used[0]), int(store.used[1])
+    item, edge = store.item[: store.used[0]], store.edge[: store.used[1]]
+    entries = chart.words * chart.tag.shape[1]
+    return trim(Piece(edge[:, 0].copy(), edge[:, 1:].copy(), item[:, 0].copy(), item[:, 1:].copy(), entries))

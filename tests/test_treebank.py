@@ -1,0 +1,336 @@
+"""Files in and out, and the rules that clean labels."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from latree.errors import InputError, LatreeError
+from latree.tree import Tree
+from latree.treebank import (
+    PRESETS,
+    Column,
+    LabelRules,
+    TaggedSentence,
+    detect_format,
+    open_text,
+    read_conllu,
+    read_tagged,
+    read_trees,
+    write_trees,
+)
+
+LABELS = st.sampled_from(["NP", "NP-SBJ", "S=2", "-LRB-", "-NONE-", "ROOT", "TOP", "", "A.b", "H+n", "--"])
+TREES = st.recursive(
+    st.builds(lambda label: Tree(label, word="w"), LABELS.filter(bool)),
+    lambda inner: st.builds(Tree, LABELS, st.lists(inner, min_size=1, max_size=4)),
+    max_leaves=10,
+)
+
+
+def clean(text: str, rules: str | LabelRules = "penn") -> str:
+    rules = LabelRules.named(rules) if isinstance(rules, str) else rules
+    return str(rules.clean(Tree.read(text)))
+
+
+def conllu_file(folder: Path, *sentences: str) -> Path:
+    """A CoNLL-U file; a sentence is lines of id, form, UPOS and XPOS."""
+    path = folder / "file.conllu"
+    blocks = ["\n".join(expand(line) for line in sentence.split("\n")) for sentence in sentences]
+    path.write_text("\n\n".join(blocks) + "\n\n", encoding="utf-8")
+    return path
+
+
+def expand(line: str) -> str:
+    parts = line.split(" ")
+    return "\t".join([*parts[:2], "_", *parts[2:], *"_____"]) if len(parts) == 4 else line
+
+
+# Labels
+
+
+@pytest.mark.parametrize(
+    ("text", "cleaned"),
+    [
+        ("( (S (NP-SBJ=2 (NPR-N a)) (VP (V b))))", "(ROOT (S (NP (NPR-N a)) (VP (V b))))"),
+        ("(TOP (S (-LRB- x) (NN a)))", "(ROOT (S (-LRB- x) (NN a)))"),
+        ("(S-1 (NN a))", "(ROOT (S (NN a)))"),
+        ("(top (np (n a)) (punct .))", "(ROOT (np (n a)) (punct .))"),
+        ("( (ROOT (S (NN a))))", "(ROOT (S (NN a)))"),
+        ("(TOP a)", "(ROOT (TOP a))"),
+        ("( (S (NP (-NONE- *)) (VP (V b) (NP (-NONE- *T*)))))", "(ROOT (S (VP (V b))))"),
+        ("( (NP-A (NP-B (NP (NN a)))))", "(ROOT (NP (NN a)))"),
+        ("( (NP (NP (NP (NN a)) (-NONE- *)) (NN b)))", "(ROOT (NP (NP (NN a)) (NN b)))"),
+        ("( (NP (NP a)))", "(ROOT (NP (NP a)))"),
+        ("( (S (ROOT (NN a)) (NN b)))", "(ROOT (S (ROOT (NN a)) (NN b)))"),
+    ],
+)
+def test_penn_rules(text: str, cleaned: str) -> None:
+    assert clean(text) == cleaned
+
+
+def test_nothing_but_empties() -> None:
+    assert LabelRules().clean(Tree.read("( (NP (-NONE- *)))")) is None
+
+
+@pytest.mark.parametrize(
+    ("rules", "text", "cleaned"),
+    [
+        ("floresta", "(STA+fcl (N</N<[+2]+np- (H+n a) (+ +)) (P+v-fin b))", "(ROOT (fcl (np (n a) (+ +)) (v-fin b)))"),
+        ("floresta", "(UTT+np (-H+prp a))", "(ROOT (np (prp a)))"),
+        ("cess", "( (S.F.C-CD (sn.co (da0 a)) (Fp.x .)))", "(ROOT (S (sn (da0 a)) (Fp.x .)))"),
+        ("raw", "( (S-1 (S-1 (-NONE- *))))", "(ROOT (S-1 (S-1 (-NONE- *))))"),
+        (LabelRules(tag_cuts="-"), "(S (NPR-N a) (-LRB- x))", "(ROOT (S (NPR a) (-LRB- x)))"),
+        (LabelRules(empties=("EC",)), "(S (EC 0) (-NONE- a))", "(ROOT (S (-NONE- a)))"),
+        (LabelRules(wrappers=("TEXT",), root="TOP"), "(TEXT (S (NN a)))", "(TOP (S (NN a)))"),
+        (LabelRules(wrappers=()), "(ROOT (S (NN a)))", "(ROOT (S (NN a)))"),
+    ],
+)
+def test_other_rules(rules: str | LabelRules, text: str, cleaned: str) -> None:
+    assert clean(text, rules) == cleaned
+
+
+@settings(deadline=None)
+@given(TREES, st.sampled_from(sorted(PRESETS)))
+def test_cleaning_twice_is_cleaning_once(tree: Tree, preset: str) -> None:
+    rules = LabelRules.named(preset)
+    once = rules.clean(tree)
+    assert once is None or rules.clean(once) == once
+
+
+@settings(deadline=None)
+@given(TREES)
+def test_cleaned_trees_keep_their_words(tree: Tree) -> None:
+    cleaned = LabelRules().clean(tree)
+    kept = [tag for tag in tree.tags() if tag != "-NONE-"]
+    assert (cleaned.tags() if cleaned else []) == kept
+    assert cleaned is None or (cleaned.label == "ROOT" and not cleaned.is_leaf)
+
+
+@pytest.mark.parametrize("rules", [*PRESETS.values(), LabelRules("=", "-", "+", ("E",), False, ("W",), "R")])
+def test_rules_in_json(rules: LabelRules) -> None:
+    assert LabelRules.from_json(json.loads(json.dumps(rules.to_json()))) == rules
+
+
+def test_unknown_rules() -> None:
+    with pytest.raises(LatreeError, match="'wsj'; expected one of penn, floresta, cess, raw"):
+        LabelRules.named("wsj")
+    with pytest.raises(LatreeError, match="unknown label rule cuts"):
+        LabelRules.from_json({"cuts": "-"})
+
+
+# Text files
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_open_text_unpacks_by_content(tmp_path: Path, pack: type[bytes], mark: bytes) -> None:
+    path = tmp_path / "any-name"
+    path.write_bytes(pack(mark + "é\r\n\n日本".encode()))
+    with open_text(path) as lines:
+        assert list(lines) == ["é\n", "\n", "日本"]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_standard_input(monkeypatch: pytest.MonkeyPatch, pack: type[bytes]) -> None:
+    raw = io.BufferedReader(io.BytesIO(pack(b"(NN a)")))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(raw))
+    assert list(map(str, read_trees("-"))) == ["(NN a)"]
+    assert not raw.closed
+
+
+def test_faults_of_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\n(NN a")))
+    with pytest.raises(InputError, match="<stdin>:2:1: 1 bracket never closed"):
+        list(read_trees("-"))
+
+
+def test_missing_file_and_directory(tmp_path: Path) -> None:
+    with pytest.raises(LatreeError, match=re.escape(f"{tmp_path / 'no'}: cannot be read: No such file")):
+        list(read_trees(tmp_path / "no"))
+    with pytest.raises(LatreeError, match="this is a directory"):
+        list(read_trees(tmp_path))
+
+
+def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "latin.mrg"
+    path.write_bytes("(NN a)\n(NN né)\n".encode("latin-1"))
+    with pytest.raises(InputError, match=re.escape(f"{path}:2:6: not UTF-8 (byte 0xe9)")):
+        list(read_trees(path))
+
+
+def test_gzip_cut_short(tmp_path: Path) -> None:
+    path = tmp_path / "short.mrg.gz"
+    path.write_bytes(gzip.compress(b"(NN a)\n" * 9)[:-9])
+    with pytest.raises(InputError, match="the gzip file is damaged or cut short"):
+        list(read_trees(path))
+
+
+def test_gzip_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "bad.mrg.gz"
+    path.write_bytes(b"\x1f\x8b" + b"x" * 40)
+    with pytest.raises(InputError, match="the gzip file is damaged or cut short"):
+        list(read_trees(path))
+
+
+# Bracket files
+
+
+@pytest.mark.parametrize("name", ["out.mrg", "out.mrg.gz"])
+def test_write_and_read_trees(tmp_path: Path, name: str) -> None:
+    trees = [Tree("S", [Tree("NN", word="日 (本)")]), Tree("UH", word="oh")]
+    path = tmp_path / name
+    write_trees(path, trees)
+    assert path.read_bytes().startswith(b"\x1f\x8b") == name.endswith("gz")
+    assert list(map(str, read_trees(path))) == ["(S (NN 日_-LRB-本-RRB-))", "(UH oh)"]
+
+
+def test_write_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    write_trees("-", [Tree("NN", word="a"), Tree("NN", word="b")])
+    assert capsys.readouterr().out == "(NN a)\n(NN b)\n"
+
+
+def test_write_where_nothing_can_be_written(tmp_path: Path) -> None:
+    with pytest.raises(LatreeError, match="cannot be written"):
+        write_trees(tmp_path / "no" / "out.mrg", [Tree("NN", word="a")])
+
+
+def test_read_trees_cleans_and_skips(tmp_path: Path) -> None:
+    path = tmp_path / "a.mrg"
+    path.write_text("( (NP (-NONE- *)))\n( (NP-SBJ (NN a)))\n")
+    assert list(map(str, read_trees(path, LabelRules()))) == ["(ROOT (NP (NN a)))"]
+    assert len(list(read_trees(path))) == 2
+
+
+def test_read_trees_is_lazy(tmp_path: Path) -> None:
+    path = tmp_path / "a.mrg"
+    path.write_text("(NN a)\n)\n")
+    assert str(next(read_trees(path))) == "(NN a)"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "file is empty"),
+        (" \n\n", "file is empty"),
+        ("(-NONE- *)", "nothing but empty"),
+        ("\ufeff", "file is empty"),
+    ],
+)
+def test_bracket_file_without_trees(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "a.mrg"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(LatreeError, match=f"a.mrg: no trees: .*{message}"):
+        list(read_trees(path, LabelRules()))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("a.mrg", "", "ptb"),
+        ("a.PSD.GZ", "", "ptb"),
+        ("a.conllu", "", "conllu"),
+        ("a.conllu.gz", "", "conllu"),
+        ("a.txt", "\n \n( (S", "ptb"),
+        ("a", "\ufeff# text = (S", "conllu"),
+        ("a.gz", "1-2\tdu\t_", "conllu"),
+    ],
+)
+def test_detect_format(tmp_path: Path, name: str, text: str, expected: str) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    assert detect_format(path) == expected
+
+
+def test_detect_format_when_it_cannot(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("A plain sentence .\n")
+    with pytest.raises(LatreeError, match=re.escape("a.txt: neither its name nor its start")):
+        detect_format(path)
+    with pytest.raises(LatreeError, match="<stdin>: neither"):
+        detect_format("-")
+    assert detect_format(path, "conllu") == "conllu"
+    assert detect_format("a.mrg", "conllu") == "conllu"
+
+
+# CoNLL-U
+
+
+def test_numbered_words_only(tmp_path: Path) -> None:
+    sentences = ("# c = d\n1-2 du _ _\n1 de ADP P\n2 le DET D\n2.1 x X X\n3 _ SYM _", "1 oui INTJ I")
+    path = conllu_file(tmp_path, *sentences)
+    assert list(read_tagged(path)) == [
+        TaggedSentence(("de", "le", "_"), ("ADP", "DET", "SYM")),
+        TaggedSentence(("oui",), ("INTJ",)),
+    ]
+    assert [sentence.tags for sentence in read_tagged(path, "xpos")] == [("P", "D", "_"), ("I",)]
+
+
+def test_conllu_with_bom_crlf_gzip_and_no_last_blank_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.conllu.gz"
+    lines = ["\ufeff# sent_id = 1", expand("1 a\u2028b X _"), "", "", "# only a comment", "", expand("1 c X _")]
+    path.write_bytes(gzip.compress("\r\n".join(lines).encode()))
+    assert [sentence.words for sentence in read_conllu(path)] == [("a\u2028b",), ("c",)]
+
+
+@pytest.mark.parametrize(
+    ("column", "sentences", "tags"),
+    [
+        (None, ["1 a _ N", "1 b _ V"], ["N", "V"]),
+        (None, ["1 a _ N", "1 b VERB V"], ["_", "VERB"]),
+        ("upos", ["1 a _ N", "1 b VERB V"], ["_", "VERB"]),
+        ("xpos", ["1 a NOUN _", "1 b VERB V"], ["_", "V"]),
+    ],
+)
+def test_columns(tmp_path: Path, column: Column | None, sentences: list[str], tags: list[str]) -> None:
+    found = read_tagged(conllu_file(tmp_path, *sentences), column)
+    assert [tag for sentence in found for tag in sentence.tags] == tags
+
+
+@pytest.mark.parametrize(
+    ("column", "line", "message"),
+    [
+        ("upos", "1 a _ N", "column upos is empty throughout; use column xpos, which is filled"),
+        ("xpos", "1 a N _", "column xpos is empty throughout; use column upos, which is filled"),
+        ("xpos", "1 a _ _", "column xpos is empty throughout; and so is column upos"),
+        (None, "1 a _ _", "column upos is empty throughout; and so is column xpos"),
+    ],
+)
+def test_empty_columns(tmp_path: Path, column: Column | None, line: str, message: str) -> None:
+    with pytest.raises(LatreeError, match=message):
+        list(read_tagged(conllu_file(tmp_path, line), column))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "line", "message"),
+    [
+        ("# c\n1 a X X\nsecond", 5, "Invalid line format"),
+        ("1 a X X\n# c\nb b X X\n3 c X X", 5, "'b' is not a valid ID"),
+        ("1 a X X\n3 b X X", 4, "expected word 2, found 3"),
+        ("1 a X X\n_ b X X", 4, "expected word 2, found _"),
+        ("1 a X X\n1 b X X", 4, "is a blank line missing"),
+        ("1 a X X\n2\tb\t_\tX", 4, "4 columns; expected 10"),
+    ],
+)
+def test_malformed_conllu_names_the_line(tmp_path: Path, sentence: str, line: int, message: str) -> None:
+    path = conllu_file(tmp_path, "1 good X X", sentence, "1 good X X")
+    sentences = read_conllu(path)
+    assert next(sentences).words == ("good",)
+    with pytest.raises(InputError, match=message) as caught:
+        next(sentences)
+    assert (caught.value.file, caught.value.line) == (str(path), line)
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# only a comment\n\n"])
+def test_conllu_file_without_sentences(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.conllu"
+    path.write_text(text)
+    with pytest.raises(LatreeError, match=r"a\.conllu: no sentences: the file is empty"):
+        list(read_tagged(path))
