@@ -32,6 +32,19 @@ class Links(NamedTuple):
     prob: Floats
 
 
+class TagLinks(NamedTuple):
+    """Binary rules with a tag on one side, as pairs (parent, inner child) that a word's tags give a weight to.
+
+    The weight of a pair is summed over the tags once a word, not once a span.
+    """
+
+    parent: Ints  # [pairs]
+    child: Ints  # [pairs]
+    pair: Ints  # [rules]
+    tag: Ints  # [rules]
+    prob: Floats  # [rules]
+
+
 class ChartGrammar(NamedTuple):
     """A scalar grammar sorted by what its children may be: inner symbols (root, phrases, parts) or tags."""
 
@@ -40,8 +53,8 @@ class ChartGrammar(NamedTuple):
     lefts: Ints  # inner symbols that are left children
     rights: Ints  # inner symbols that are right children
     both: Links  # children inner, numbered as in `lefts` and `rights`
-    tag_left: Links  # left child a tag (numbered among the tags), right child inner
-    tag_right: Links
+    tag_left: TagLinks  # left child a tag (numbered among the tags), right child inner
+    tag_right: TagLinks
     tag_both: Links
     chain: Links  # closure of unary rules from inner symbols (left) to inner symbols, the empty chain included
     tag_chain: Links  # closure of unary rules from tags (left) to inner symbols
@@ -75,6 +88,11 @@ def chart_grammar(grammar: Grammar, prob: Floats) -> ChartGrammar:
     def links(rows: NDArray[np.bool_], x: Ints, y: Ints) -> Links:
         return Links(parent[rows].copy(), x[rows].astype(np.int32), y[rows].astype(np.int32), prob[rows].copy())
 
+    def tag_links(rows: NDArray[np.bool_], tag: Ints, child: Ints) -> TagLinks:
+        pairs, pair = np.unique(np.stack([parent[rows], child[rows]], 1), axis=0, return_inverse=True)
+        numbers = (pairs[:, 0], pairs[:, 1], pair.ravel(), tag[rows] - first_tag)
+        return TagLinks(*(x.astype(np.int32) for x in numbers), prob[rows].copy())
+
     chain, tag_chain = _unary_closure(grammar, prob)
     return ChartGrammar(
         first_tag,
@@ -82,8 +100,8 @@ def chart_grammar(grammar: Grammar, prob: Floats) -> ChartGrammar:
         lefts.astype(np.int32),
         rights.astype(np.int32),
         links(both, np.searchsorted(lefts, left), np.searchsorted(rights, right)),
-        links(binary & tag_l & ~tag_r, left - first_tag, right),
-        links(binary & ~tag_l & tag_r, left, right - first_tag),
+        tag_links(binary & tag_l & ~tag_r, left, right),
+        tag_links(binary & ~tag_l & tag_r, right, left),
         links(binary & tag_l & tag_r, left - first_tag, right - first_tag),
         chain,
         tag_chain,
@@ -116,20 +134,35 @@ def cell(words, width, start):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _add_up(links, left, right, out):  # type: ignore[no-untyped-def]
-    """out[parent] += prob * left[.] * right[.]"""
-    for r in range(len(links.prob)):
-        out[links.parent[r]] += links.prob[r] * left[links.left[r]] * right[links.right[r]]
+def _weigh(links, tag):  # type: ignore[no-untyped-def]
+    """What every word's tags make of each pair: weight[word, pair]."""
+    weight = np.zeros((len(tag), len(links.parent)))
+    for i in range(len(tag)):
+        for r in range(len(links.prob)):
+            weight[i, links.pair[r]] += links.prob[r] * tag[i, links.tag[r]]
+    return weight
 
 
 @kernel
-def _add_down(links, parent, left, right, to_left, to_right):  # type: ignore[no-untyped-def]
-    """What a parent's outside gives to each child."""
-    for r in range(len(links.prob)):
-        x, y = links.left[r], links.right[r]
-        share = links.prob[r] * parent[links.parent[r]]
-        to_left[x] += share * right[y]
-        to_right[y] += share * left[x]
+def _unweigh(links, heard, tag_out):  # type: ignore[no-untyped-def]
+    """Hand what the pairs have heard from above on to the words' tags."""
+    for i in range(len(tag_out)):
+        for r in range(len(links.prob)):
+            tag_out[i, links.tag[r]] += links.prob[r] * heard[i, links.pair[r]]
+
+
+@kernel
+def _pairs_up(links, weight, child, out):  # type: ignore[no-untyped-def]
+    for p in range(len(weight)):
+        out[links.parent[p]] += weight[p] * child[links.child[p]]
+
+
+@kernel
+def _pairs_down(links, weight, child, above, child_out, heard):  # type: ignore[no-untyped-def]
+    for p in range(len(weight)):
+        outside = above[links.parent[p]]
+        child_out[links.child[p]] += weight[p] * outside
+        heard[p] += outside * child[links.child[p]]
 
 
 @kernel
@@ -153,94 +186,136 @@ def _file(g, i, j, values, by_start, by_end):  # type: ignore[no-untyped-def]
         by_end[j, i, c] = values[g.rights[c]]
 
 
+class _Work(NamedTuple):
+    """The chart being filled, with the copies that matrix products want."""
+
+    tag: Floats  # [words, tags]
+    base: Floats  # [cells, inner]
+    top: Floats
+    by_start: Floats  # [start, end, lefts]
+    by_end: Floats  # [end, start, rights]
+    weight_left: Floats  # [words, pairs of tag_left]
+    weight_right: Floats
+
+
+class _WorkOut(NamedTuple):
+    """The same for outside values; `heard` waits to be handed to the words' tags."""
+
+    tag: Floats
+    base: Floats
+    top: Floats
+    by_start: Floats
+    by_end: Floats
+    heard_left: Floats
+    heard_right: Floats
+
+
 @kernel
-def _inside_cell(g, n, i, j, tag, top, by_start, by_end, base):  # type: ignore[no-untyped-def]
+def _inside_cell(g, work, i, j, base):  # type: ignore[no-untyped-def]
     """Everything that binary rules make of span (i, j)."""
-    if j - i == 2:
-        _add_up(g.tag_both, tag[i], tag[i + 1], base)
-    _add_up(g.tag_left, tag[i], top[cell(n, j - i - 1, i + 1)], base)
-    _add_up(g.tag_right, top[cell(n, j - i - 1, i)], tag[j - 1], base)
-    splits = np.dot(by_start[i, i + 1 : j].T, by_end[j, i + 1 : j])
+    n, width = len(work.tag), j - i
+    if width == 2:
+        links = g.tag_both
+        for r in range(len(links.prob)):
+            base[links.parent[r]] += links.prob[r] * work.tag[i, links.left[r]] * work.tag[i + 1, links.right[r]]
+    _pairs_up(g.tag_left, work.weight_left[i], work.top[cell(n, width - 1, i + 1)], base)
+    _pairs_up(g.tag_right, work.weight_right[j - 1], work.top[cell(n, width - 1, i)], base)
+    splits = np.dot(work.by_start[i, i + 1 : j].T, work.by_end[j, i + 1 : j])
     for r in range(len(g.both.prob)):
         base[g.both.parent[r]] += g.both.prob[r] * splits[g.both.left[r], g.both.right[r]]
 
 
 @kernel
-def _rescale(n, width, log_factor, tag, base, top, by_start, by_end):  # type: ignore[no-untyped-def]
+def _rescale(work, width, log_factor):  # type: ignore[no-untyped-def]
     """Multiply every span of k words by exp(k * log_factor), up to the given width."""
-    tag *= np.exp(log_factor)
+    n = len(work.tag)
+    factor = np.exp(log_factor)
+    work.tag[:] *= factor
+    work.weight_left[:] *= factor
+    work.weight_right[:] *= factor
     for k in range(1, width + 1):
         factor = np.exp(k * log_factor)
         for i in range(n - k + 1):
-            base[cell(n, k, i)] *= factor
-            top[cell(n, k, i)] *= factor
-            by_start[i, i + k] *= factor
-            by_end[i + k, i] *= factor
+            work.base[cell(n, k, i)] *= factor
+            work.top[cell(n, k, i)] *= factor
+            work.by_start[i, i + k] *= factor
+            work.by_end[i + k, i] *= factor
 
 
 @kernel
-def _inside(g, n, tag, base, top, by_start, by_end):  # type: ignore[no-untyped-def]
+def _inside(g, work):  # type: ignore[no-untyped-def]
     """Fill base and top; returns the log factor a word by which the values were multiplied."""
-    drift = 0.0
+    n, drift = len(work.tag), 0.0
     for width in range(1, n + 1):
         big = 0.0
         for i in range(n - width + 1):
             c = cell(n, width, i)
+            base, top = work.base[c], work.top[c]
             if width == 1:
-                _chain_up(g.tag_chain, tag[i], top[c])
+                _chain_up(g.tag_chain, work.tag[i], top)
             else:
-                _inside_cell(g, n, i, i + width, tag, top, by_start, by_end, base[c])
-                _chain_up(g.chain, base[c], top[c])
-            _file(g, i, i + width, top[c], by_start, by_end)
-            big = max(big, top[c].max(), base[c].max())
+                _inside_cell(g, work, i, i + width, base)
+                _chain_up(g.chain, base, top)
+            _file(g, i, i + width, top, work.by_start, work.by_end)
+            big = max(big, top.max(), base.max())
         if width > 1 and big > 0.0 and not 1e-50 < big < 1e50:
             change = -np.log(big) / width
-            _rescale(n, width, change, tag, base, top, by_start, by_end)
+            _rescale(work, width, change)
             drift += change
     return drift
 
 
 @kernel
-def _outside_cell(g, n, i, j, tag, top, by_start, by_end, above, tag_out, top_out, to_start, to_end, splits):  # type: ignore[no-untyped-def]
+def _outside_cell(g, work, out, i, j, above, splits):  # type: ignore[no-untyped-def]
     """Hand the outside `above` of span (i, j) down to all pairs of parts that binary rules may make it of."""
-    if j - i == 2:
-        _add_down(g.tag_both, above, tag[i], tag[i + 1], tag_out[i], tag_out[i + 1])
-    c, d = cell(n, j - i - 1, i + 1), cell(n, j - i - 1, i)
-    _add_down(g.tag_left, above, tag[i], top[c], tag_out[i], top_out[c])
-    _add_down(g.tag_right, above, top[d], tag[j - 1], top_out[d], tag_out[j - 1])
+    n, width = len(work.tag), j - i
+    if width == 2:
+        links = g.tag_both
+        for r in range(len(links.prob)):
+            share = links.prob[r] * above[links.parent[r]]
+            out.tag[i, links.left[r]] += share * work.tag[i + 1, links.right[r]]
+            out.tag[i + 1, links.right[r]] += share * work.tag[i, links.left[r]]
+    c, d = cell(n, width - 1, i + 1), cell(n, width - 1, i)
+    _pairs_down(g.tag_left, work.weight_left[i], work.top[c], above, out.top[c], out.heard_left[i])
+    _pairs_down(g.tag_right, work.weight_right[j - 1], work.top[d], above, out.top[d], out.heard_right[j - 1])
     splits[:] = 0.0
     for r in range(len(g.both.prob)):
         splits[g.both.left[r], g.both.right[r]] += g.both.prob[r] * above[g.both.parent[r]]
-    to_start[i, i + 1 : j] += np.dot(by_end[j, i + 1 : j], splits.T)
-    to_end[j, i + 1 : j] += np.dot(by_start[i, i + 1 : j], splits)
+    out.by_start[i, i + 1 : j] += np.dot(work.by_end[j, i + 1 : j], splits.T)
+    out.by_end[j, i + 1 : j] += np.dot(work.by_start[i, i + 1 : j], splits)
 
 
 @kernel
-def _outside(g, n, tag, top, by_start, by_end, base_out, top_out, tag_out):  # type: ignore[no-untyped-def]
-    to_start, to_end = np.zeros_like(by_start), np.zeros_like(by_end)
-    splits = np.zeros((len(g.lefts), len(g.rights)))
+def _outside_root(g, n, out):  # type: ignore[no-untyped-def]
     whole = cell(n, n, 0)
-    base_out[whole, 0] = 1.0  # the root's binary rules
+    out.base[whole, 0] = 1.0  # the root's binary rules
     for r in range(len(g.top.prob)):
-        top_out[whole, g.top.left[r]] += g.top.prob[r]
+        out.top[whole, g.top.left[r]] += g.top.prob[r]
     if n == 1:
         for r in range(len(g.top_tag.prob)):
-            tag_out[0, g.top_tag.left[r]] += g.top_tag.prob[r]
+            out.tag[0, g.top_tag.left[r]] += g.top_tag.prob[r]
+
+
+@kernel
+def _outside(g, work, out):  # type: ignore[no-untyped-def]
+    n = len(work.tag)
+    splits = np.zeros((len(g.lefts), len(g.rights)))
+    _outside_root(g, n, out)
     for k in range(n):
         width = n - k
         for i in range(n - width + 1):
             c = cell(n, width, i)
             for b in range(len(g.lefts)):
-                top_out[c, g.lefts[b]] += to_start[i, i + width, b]
+                out.top[c, g.lefts[b]] += out.by_start[i, i + width, b]
             for b in range(len(g.rights)):
-                top_out[c, g.rights[b]] += to_end[i + width, i, b]
+                out.top[c, g.rights[b]] += out.by_end[i + width, i, b]
             if width == 1:
-                _chain_down(g.tag_chain, top_out[c], tag_out[i])
+                _chain_down(g.tag_chain, out.top[c], out.tag[i])
             else:
-                _chain_down(g.chain, top_out[c], base_out[c])
-                _outside_cell(
-                    g, n, i, i + width, tag, top, by_start, by_end, base_out[c], tag_out, top_out, to_start, to_end, splits
-                )
+                _chain_down(g.chain, out.top[c], out.base[c])
+                _outside_cell(g, work, out, i, i + width, out.base[c], splits)
+    _unweigh(g.tag_left, out.heard_left, out.tag)
+    _unweigh(g.tag_right, out.heard_right, out.tag)
 
 
 @kernel
@@ -264,17 +339,25 @@ def _fill(g, emissions, with_outside):  # type: ignore[no-untyped-def]
         big = emissions[i].max()
         log_scale += np.log(big)
         tag[i] = emissions[i] / big
-    base, top = np.zeros((cells, g.inner)), np.zeros((cells, g.inner))
     by_start, by_end = np.zeros((n, n + 1, len(g.lefts))), np.zeros((n + 1, n, len(g.rights)))
-    drift = _inside(g, n, tag, base, top, by_start, by_end)
+    base, top = np.zeros((cells, g.inner)), np.zeros((cells, g.inner))
+    work = _Work(tag, base, top, by_start, by_end, _weigh(g.tag_left, tag), _weigh(g.tag_right, tag))
+    drift = _inside(g, work)
     root = _root_value(g, n, tag, base, top)
-    log_z = np.log(root) + log_scale - n * drift if root > 0.0 else -np.inf
-    outside_cells = cells if with_outside and root > 0.0 else 0
-    base_out, top_out = np.zeros((outside_cells, g.inner)), np.zeros((outside_cells, g.inner))
-    tag_out = np.zeros_like(tag)
-    if outside_cells > 0:
-        _outside(g, n, tag, top, by_start, by_end, base_out, top_out, tag_out)
-    return log_z, root, base, top, base_out, top_out, tag, tag_out
+    if root <= 0.0 or not with_outside:
+        log_z = np.log(root) + log_scale - n * drift if root > 0.0 else -np.inf
+        return log_z, root, base, top, base[:0], top[:0], tag, tag[:0]
+    out = _WorkOut(
+        np.zeros_like(tag),
+        np.zeros_like(base),
+        np.zeros_like(top),
+        np.zeros_like(by_start),
+        np.zeros_like(by_end),
+        np.zeros_like(work.weight_left),
+        np.zeros_like(work.weight_right),
+    )
+    _outside(g, work, out)
+    return np.log(root) + log_scale - n * drift, root, base, top, out.base, out.top, tag, out.tag
 
 
 def fill_chart(grammar: ChartGrammar, emissions: Floats, *, with_outside: bool = True) -> Chart:
