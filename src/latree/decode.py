@@ -31,19 +31,27 @@ def anchored(forest: Forest, posterior: Floats) -> Floats:
     """
     unary = np.flatnonzero((forest.rule >= 0) & (forest.ends[:, L] >= 0) & (forest.ends[:, R] < 0))
     parent = forest.ends[unary, P]
-    key = np.stack([forest.sentence[parent], forest.span[parent, 0], forest.span[parent, 1], forest.rule[unary]], 1)
-    _, kind = np.unique(key, axis=0, return_inverse=True)
+    size, rules = int(forest.span.max(initial=0)) + 1, int(forest.rule.max(initial=0)) + 1
+    place = (forest.sentence[parent].astype(np.int64) * size + forest.span[parent, 0]) * size + forest.span[parent, 1]
+    _, kind = np.unique(place * rules + forest.rule[unary], return_inverse=True)
     q = posterior.copy()
-    q[unary] = np.bincount(kind.ravel(), weights=posterior[unary])[kind.ravel()]
+    q[unary] = np.bincount(kind, weights=posterior[unary])[kind]
     return q
 
 
 def max_rule_scores(forest: Forest, posterior: Floats, *, product: bool = True) -> Floats:
-    """Edge scores of the max-rule objectives; passing an item on costs nothing."""
+    """Edge scores of the max-rule objectives; passing an item on costs nothing.
+
+    Trees of the same words differ in the number of unary rules alone.  So that the sum does not gain by more of them,
+    a unary rule scores q - 1/2: it must be likelier than not (the sum is then the expected number of right rules
+    less that of wrong ones, up to a constant).
+    """
     q = anchored(forest, posterior)
     if product:
         with np.errstate(divide="ignore"):
             q = np.log(q)
+    else:
+        q[(forest.ends[:, L] >= 0) & (forest.ends[:, R] < 0)] -= 0.5
     q[forest.rule == PASS] = 0.0
     return q
 
@@ -113,7 +121,10 @@ class _Lists(NamedTuple):
     found: NDArray[np.int64]  # [items] how many derivations are fixed
     entry: NDArray[np.int64]  # [items, k, 3] their edge and the ranks of its children
     score: Floats  # [items, k]
-    size: NDArray[np.int64]  # [items] candidates on the heap, -1 before the first visit
+    done: NDArray[np.bool_]  # [items] there are no more
+    opened: NDArray[np.int64]  # [items] how many of its edges have put their best on the heap
+    stage: NDArray[np.int64]  # [items] which successors of the derivation fixed last are on the heap: 0 none, 2 both
+    size: NDArray[np.int64]  # [items] candidates on the heap
     heap: NDArray[np.int64]  # [slots, 3]
     key: Floats  # [slots]
     room: NDArray[np.int64]  # [items+1] where an item's heap begins
@@ -154,42 +165,84 @@ def _pop(lists, item):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _reach(lists, ends, scores, item, wanted):  # type: ignore[no-untyped-def]
-    """Fix the item's derivations up to the given number, as far as there are so many."""
-    if lists.size[item] < 0:
-        lists.size[item] = 0
-        for u in range(lists.first[item], lists.first[item + 1]):
-            _offer(lists, ends, scores, item, lists.edges[u], 0, 0)
-    while lists.found[item] < wanted:
-        if lists.found[item] > 0:
-            # The successors of the derivation fixed last: one rank down at one child.  Going down on the left
-            # only from right rank 0 meets every pair of ranks once.
-            edge, left_rank, right_rank = lists.entry[item, lists.found[item] - 1]
-            if ends[edge, R] >= 0:
-                _offer(lists, ends, scores, item, edge, left_rank, right_rank + 1)
-            if ends[edge, L] >= 0 and right_rank == 0:
-                _offer(lists, ends, scores, item, edge, left_rank + 1, 0)
-        if lists.size[item] == 0:
-            return
-        _pop(lists, item)
+def _lacking(lists, ends, edge, ranks):  # type: ignore[no-untyped-def]
+    """The child port of an edge that has not yet found its derivation of the given rank, but may; 0 for none."""
+    for port in (L, R):
+        child = ends[edge, port]
+        if child >= 0 and lists.found[child] <= ranks[port - 1] and not lists.done[child]:
+            return port
+    return 0
 
 
 @kernel
-def _offer(lists, ends, scores, item, edge, left_rank, right_rank):  # type: ignore[no-untyped-def]
+def _offer(lists, ends, scores, item, edge, ranks):  # type: ignore[no-untyped-def]
     """Put an edge with the given ranks of its children on the heap, if its children have so many derivations."""
-    left, right, total = ends[edge, L], ends[edge, R], scores[edge]
-    if left >= 0:
-        _reach(lists, ends, scores, left, left_rank + 1)
-        if lists.found[left] <= left_rank:
-            return
-        total += lists.score[left, left_rank]
-    if right >= 0:
-        _reach(lists, ends, scores, right, right_rank + 1)
-        if lists.found[right] <= right_rank:
-            return
-        total += lists.score[right, right_rank]
+    total = scores[edge]
+    for port in (L, R):
+        child = ends[edge, port]
+        if child >= 0:
+            if lists.found[child] <= ranks[port - 1]:
+                return
+            total += lists.score[child, ranks[port - 1]]
     if total > -np.inf:
-        _push(lists, item, edge, left_rank, right_rank, total)
+        _push(lists, item, edge, ranks[0], ranks[1], total)
+
+
+@kernel
+def _next_candidate(lists, ends, item, ranks):  # type: ignore[no-untyped-def]
+    """The edge and ranks to put on the heap before the next derivation can be fixed; -1 when all are there.
+
+    A derivation's successors go one rank down at one child.  Going down on the left only from right rank 0 meets
+    every pair of ranks once.
+    """
+    if lists.opened[item] < lists.first[item + 1] - lists.first[item]:
+        ranks[0] = ranks[1] = 0
+        return lists.edges[lists.first[item] + lists.opened[item]]
+    while lists.found[item] > 0 and lists.stage[item] < 2:
+        edge, left_rank, right_rank = lists.entry[item, lists.found[item] - 1]
+        if lists.stage[item] == 0 and ends[edge, R] >= 0:
+            ranks[0], ranks[1] = left_rank, right_rank + 1
+            return edge
+        if lists.stage[item] == 1 and ends[edge, L] >= 0 and right_rank == 0:
+            ranks[0], ranks[1] = left_rank + 1, 0
+            return edge
+        lists.stage[item] += 1
+    return -1
+
+
+@kernel
+def _mark_offered(lists, item):  # type: ignore[no-untyped-def]
+    if lists.opened[item] < lists.first[item + 1] - lists.first[item]:
+        lists.opened[item] += 1
+    else:
+        lists.stage[item] += 1
+
+
+@kernel
+def _enumerate(lists, ends, scores, root, k, depth):  # type: ignore[no-untyped-def]
+    """Fix the root's k best derivations, and below it only what they need; requests wait on a stack."""
+    item_of, wanted_of = np.empty(depth, np.int64), np.empty(depth, np.int64)
+    ranks = np.zeros(2, np.int64)
+    item_of[0], wanted_of[0], height = root, k, 1
+    while height > 0:
+        item = item_of[height - 1]
+        if lists.found[item] >= wanted_of[height - 1] or lists.done[item]:
+            height -= 1
+            continue
+        edge = _next_candidate(lists, ends, item, ranks)
+        if edge >= 0:
+            port = _lacking(lists, ends, edge, ranks)
+            if port > 0:
+                item_of[height], wanted_of[height] = ends[edge, port], ranks[port - 1] + 1
+                height += 1
+            else:
+                _offer(lists, ends, scores, item, edge, ranks)
+                _mark_offered(lists, item)
+        elif lists.size[item] == 0:
+            lists.done[item] = True
+        else:
+            _pop(lists, item)
+            lists.stage[item] = 0
 
 
 def _lists(forest: Forest, k: int) -> _Lists:
@@ -201,7 +254,10 @@ def _lists(forest: Forest, k: int) -> _Lists:
         np.zeros(items, np.int64),
         np.zeros((items, k, 3), np.int64),
         np.zeros((items, k)),
-        np.full(items, -1),
+        np.zeros(items, np.bool_),
+        np.zeros(items, np.int64),
+        np.zeros(items, np.int64),
+        np.zeros(items, np.int64),
         np.zeros((room[-1], 3), np.int64),
         np.zeros(room[-1]),
         room,
@@ -214,7 +270,7 @@ def k_best(forest: Forest, scores: Floats, k: int, sentence: int = 0) -> list[tu
     """The k highest-scoring derivations of a sentence with their edges, best first; fewer where there are fewer."""
     lists = _lists(forest, k)
     root = int(forest.root[sentence])
-    _reach(lists, forest.ends, scores, root, k)
+    _enumerate(lists, forest.ends, scores, root, k, len(forest.level) + 1)
     return [(float(lists.score[root, r]), _unpack(forest, lists, root, r)) for r in range(lists.found[root])]
 
 

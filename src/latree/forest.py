@@ -55,7 +55,7 @@ def assemble(pieces: Sequence[Piece], rules: int) -> Forest:
     shift = np.concatenate([[0], np.cumsum(sizes)])
     rule, ends = _concatenate(pieces, shift, rules)
     depth = _levels(ends, int(shift[-1]))
-    item_order = np.argsort(depth, kind="stable")
+    item_order = _stable_order(depth, int(depth.max(initial=0)))
     place = np.empty(len(depth) + 1, np.int32)
     place[item_order] = np.arange(len(depth), dtype=np.int32)
     place[-1] = NONE  # so that an absent child stays absent
@@ -64,9 +64,10 @@ def assemble(pieces: Sequence[Piece], rules: int) -> Forest:
     # A group has messages of one width at each port: PASS edges, which have no rule, go by their symbol.
     kind = np.where(rule == PASS, -1 - symbol[ends[:, P]], rule).astype(np.int64)
     kind -= kind.min(initial=0)
-    key = depth[ends[:, P]] * (kind.max(initial=0) + 1) + kind
-    edge_order = np.argsort(key, kind="stable")
-    rule, ends, key = rule[edge_order], place[ends[edge_order]], key[edge_order]
+    edge_order = _stable_order(kind, int(kind.max(initial=0)))
+    edge_order = edge_order[_stable_order(depth[ends[edge_order, P]], int(depth.max(initial=0)))]
+    key = (depth[ends[:, P]] * (kind.max(initial=0) + 1) + kind)[edge_order]
+    rule, ends = rule[edge_order], place[ends[edge_order]]
     symbol = symbol[item_order]
     sentence = np.repeat(np.arange(len(pieces), dtype=np.int32), sizes)[item_order]
     root = place[shift[1:] - 1]
@@ -85,6 +86,21 @@ def _concatenate(pieces: Sequence[Piece], shift: NDArray[np.int64], rules: int) 
         all_ends.append(np.where(piece.ends >= 0, piece.ends + np.int32(first), piece.ends))
         entries += piece.entries
     return np.concatenate(all_rules), np.concatenate(all_ends)
+
+
+@kernel
+def _stable_order(key, most):  # type: ignore[no-untyped-def]
+    """np.argsort(key, kind="stable") for small non-negative integers, by counting."""
+    first = np.zeros(most + 2, np.int64)
+    for k in key:
+        first[k + 1] += 1
+    for k in range(most + 1):
+        first[k + 1] += first[k]
+    order = np.empty(len(key), np.int64)
+    for i in range(len(key)):
+        order[first[key[i]]] = i
+        first[key[i]] += 1
+    return order
 
 
 @kernel
@@ -212,43 +228,13 @@ class _Packer:
         return Piece(table[:, 0].copy(), table[:, 1:].copy(), symbol, span, entries)
 
 
-def lattice(transitions: Ints, ends: Ints, starts: Ints, allowed: Sequence[Ints], tags: int, rules: int) -> Piece:
-    """All tag sequences of a sentence, as a right-linear grammar: tag -> word rest, rest -> next tag.
+def derivation(forest: Forest, edges: Sequence[int]) -> Piece:
+    """One derivation of a forest by itself; its edges come with a parent's before its children's.
 
-    `transitions[s, t]`, `ends[s]` and `starts[t]` give rule numbers (NONE: never), `allowed[i]` the tags of word i.
-    Item (i, s) holds the sentence from word i on, given tag s there; `rest` is the same without the word itself.
-    The lexical entry of word i under tag s is i * tags + s.
+    Lexical entries keep their numbers, so that the weights of the forest serve.
     """
-    rule: list[Ints] = []
-    edges: list[Ints] = []
-    symbol: list[Ints] = []
-    span: list[Ints] = []
-    items, words = 0, len(allowed)
-    following: Ints | None = None
-
-    def add(rules_: Ints, parents: Ints, lefts: Ints) -> None:
-        rule.append(rules_.astype(np.int32))
-        edges.append(np.stack([parents, lefts, np.full(len(parents), NONE)], 1).astype(np.int32))
-
-    for i in reversed(range(words)):
-        here = allowed[i]
-        rest = items + np.arange(len(here))
-        if following is None:
-            known = ends[here] != NONE
-            add(ends[here][known], rest[known], np.full(known.sum(), NONE))
-        else:
-            block = transitions[np.ix_(here, allowed[i + 1])]
-            row, column = np.nonzero(block != NONE)
-            add(block[row, column], rest[row], following[column])
-        full = rest + len(here)
-        add(rules + i * tags + here, full, rest)
-        symbol.extend([here, here])
-        span.extend([np.tile([i, words], (len(here), 1))] * 2)
-        items, following = items + 2 * len(here), full
-    assert following is not None
-    first = starts[allowed[0]]
-    known = first != NONE
-    add(first[known], np.full(known.sum(), items), following[known])
-    symbols = np.concatenate([*(s + 1 for s in symbol), [0]]).astype(np.int32)
-    spans = np.concatenate([*span, [[0, words]]]).astype(np.int32)
-    return Piece(np.concatenate(rule), np.concatenate(edges), symbols, spans, words * tags)
+    chosen = np.asarray(edges, np.int64)[::-1]
+    items = forest.ends[chosen, P]  # one edge an item, children first
+    place = np.full(len(forest.symbol) + 1, NONE, np.int32)
+    place[items] = np.arange(len(items), dtype=np.int32)
+    return Piece(forest.rule[chosen], place[forest.ends[chosen]], forest.symbol[items], forest.span[items], 0)

@@ -141,12 +141,12 @@ def _binary_edges(store, find, n, i, j):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _unary_level(store, find, level, i, j):  # type: ignore[no-untyped-def]
-    """Items of the next level of unary rules over span (i, j), and the edges into them."""
+def _unary_level(store, find, level, i, j, wanted):  # type: ignore[no-untyped-def]
+    """Items of the next level of unary rules over span (i, j), and the edges into them; on top only those `wanted`."""
     symbols = find.pair.shape[0]
-    place = store.place
+    place, any_symbol = store.place, level < find.steps
     for a in range(1, find.first_tag):
-        if place[0, a] != NONE:
+        if place[0, a] != NONE and (any_symbol or wanted[a]):
             place[level, a] = _add_item(store, a, i, j)
             _add_edge(store, PASS, place[level, a], place[0, a], NONE)
     for b in range(1, symbols):
@@ -156,7 +156,7 @@ def _unary_level(store, find, level, i, j):  # type: ignore[no-untyped-def]
             continue
         for q in range(find.start[p], find.start[p + 1]):
             a = find.parent[q]
-            if a != 0:  # the root's unary rules come last of all
+            if a != 0 and (any_symbol or wanted[a]):  # the root's unary rules come last of all
                 if place[level, a] == NONE:
                     place[level, a] = _add_item(store, a, i, j)
                 _add_edge(store, find.rule[q], place[level, a], child, NONE)
@@ -182,24 +182,27 @@ def _root_edges(store, find, n):  # type: ignore[no-untyped-def]
 @kernel
 def _harvest(store, find, n, base, top, tags):  # type: ignore[no-untyped-def]
     """All items and edges among the survivors, children first."""
+    wanted = np.zeros(find.first_tag, np.bool_)
     for width in range(1, n + 1):
         for i in range(n - width + 1):
-            c, j, before = cell(n, width, i), i + width, store.used[0]
+            c, j = cell(n, width, i), i + width
             store.place[:] = NONE
             if width == 1:
                 _tag_items(store, find, i, tags)
-            else:
+            kept = top.symbol[top.start[c] : top.start[c + 1]]
+            if len(kept) > 0:
+                wanted[:] = False
+                for a in kept:
+                    wanted[a] = True
                 for k in range(base.start[c], base.start[c + 1]):
                     if base.symbol[k] != 0:
                         store.place[0, base.symbol[k]] = _add_item(store, base.symbol[k], i, j)
-            if store.used[0] > before:
                 _binary_edges(store, find, n, i, j)
                 for level in range(1, find.steps + 1):
-                    _unary_level(store, find, level, i, j)
-                for k in range(top.start[c], top.start[c + 1]):
-                    item = store.place[find.steps, top.symbol[k]]
-                    if item != NONE:
-                        _show(store, top.symbol[k], item)
+                    _unary_level(store, find, level, i, j, wanted)
+                for a in kept:
+                    if store.place[find.steps, a] != NONE:
+                        _show(store, a, store.place[find.steps, a])
             store.seen_start[c + 1] = store.used[2]
     _root_edges(store, find, n)
 
@@ -221,7 +224,7 @@ def prune(chart: Chart, find: RuleFinder, threshold: float) -> Piece:
     base = Survivors(*_survivors(chart.base, chart.base_out, limit))
     top = Survivors(*_survivors(chart.top, chart.top_out, limit))
     tags = Survivors(*_survivors(chart.tag, chart.tag_out, limit))
-    items, edges = 64 * chart.words, 256 * chart.words
+    items, edges = 128 * chart.words, 1024 * chart.words
     while True:
         store = _store(find, chart.words, items, edges, len(top.symbol) + len(tags.symbol))
         _harvest(store, find, chart.words, base, top, tags)

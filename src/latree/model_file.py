@@ -1,0 +1,90 @@
+"""One file a model: arrays and a JSON header in a safetensors file; nothing in it is ever executed.
+
+Files are written beside their place and then moved, so that a crash or a full disk leaves the old file whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latree.errors import LatreeError
+
+VERSION = 1
+_KEY = "latree"
+
+
+class ModelFile(NamedTuple):
+    """A model as data."""
+
+    header: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+
+
+def write_atomically(path: str | Path, data: bytes) -> None:
+    """Write all of the file or none of it."""
+    path = Path(path)
+    temporary = None
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            temporary = file.name
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except OSError as error:
+        raise LatreeError(f"{path}: cannot be written: {error.strerror or error}; nothing was changed") from None
+    finally:
+        if temporary is not None and os.path.exists(temporary):
+            os.unlink(temporary)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def save(path: str | Path, kind: str, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write a model of the given kind."""
+    from safetensors.numpy import save as pack
+
+    whole = {"version": VERSION, "kind": kind, **header}
+    metadata = {_KEY: json.dumps(whole, ensure_ascii=False, sort_keys=True)}
+    write_atomically(path, pack({name: np.ascontiguousarray(a) for name, a in arrays.items()}, metadata))
+
+
+def load(path: str | Path) -> ModelFile:
+    """Read a model; a file that is foreign, cut short or too new is told so."""
+    from safetensors import SafetensorError, safe_open
+
+    if not Path(path).is_file():
+        raise LatreeError(f"{path}: no such model file")
+    try:
+        with safe_open(str(path), framework="numpy") as file:
+            metadata = file.metadata() or {}
+            if _KEY not in metadata:
+                raise LatreeError(f"{path}: a safetensors file, but not a latree model")
+            header = _check_header(path, metadata[_KEY])
+            return ModelFile(header, {name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
+    except (SafetensorError, OSError, UnicodeDecodeError) as error:
+        raise LatreeError(f"{path}: not a latree model, or cut short ({error})") from None
+
+
+def _check_header(path: str | Path, text: str) -> dict[str, Any]:
+    try:
+        header = json.loads(text)
+        version, _ = int(header["version"]), str(header["kind"])
+    except (ValueError, KeyError, TypeError):
+        raise LatreeError(f"{path}: the header of this latree model is damaged") from None
+    if version > VERSION:
+        raise LatreeError(f"{path}: made by a newer latree (format {version}, this one reads {VERSION}); upgrade latree")
+    return dict(header)

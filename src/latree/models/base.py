@@ -1,0 +1,194 @@
+"""What all models share: sentences in, analyses out, in batches and over several processes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latree import decode, model_file
+from latree.errors import LatreeError
+from latree.forest import Forest, Piece
+from latree.forms.dense import Dense, dense, zeros_like
+from latree.grammar import Grammar
+from latree.results import Analysis, Status
+from latree.search import Coarse, Objective, Search, certified
+from latree.words import Lexicon
+
+Floats = NDArray[np.float64]
+Result = TypeVar("Result", bound=Analysis)
+
+BATCH = 32  # sentences whose forests are laid end to end
+
+
+class Trouble(NamedTuple):
+    """Why a sentence has no derivation."""
+
+    status: Status
+    reason: str
+
+
+class ForestModel(ABC, Generic[Result]):
+    """A model that prunes by a coarse pass and infers over forests.  `fit` gives it its grammar and lexicon."""
+
+    kind: ClassVar[str]
+    threshold: float = 1e-3  # posterior below which the coarse pass drops what it found
+    max_length: int = 400  # longer sentences are not tried
+    training: dict[str, Any]  # how it came about: command, data, scores
+    grammar: Grammar
+    lexicon: Lexicon
+    theta: Floats  # weights of the rules, tensors laid end to end
+
+    # -- what a kind of model says for itself
+
+    @abstractmethod
+    def coarse(self, emissions: Floats) -> Coarse:
+        """The coarse pass over one sentence."""
+
+    @abstractmethod
+    def prune(self, coarse: Any, threshold: float) -> Piece:
+        """The forest of what has a posterior of at least the threshold."""
+
+    @abstractmethod
+    def result(self, tokens: tuple[str, ...], search: Search, edges: list[int], log_joint: float, which: int) -> Result:
+        """The analysis that a derivation stands for; `which` is its sentence's place in the search."""
+
+    @abstractmethod
+    def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Result:
+        """What is given where there is no derivation."""
+
+    @abstractmethod
+    def header(self) -> dict[str, Any]:
+        """Options and names, as JSON, that `restore` reads."""
+
+    @abstractmethod
+    def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what a model file holds."""
+
+    # -- weights of one subtype a symbol; models with more override these
+
+    def widths(self) -> NDArray[np.int64]:
+        return np.ones(len(self.grammar.symbols), np.int64)
+
+    def weights(self, emissions: Floats) -> Any:
+        return dense(self.grammar, self.theta, emissions, self.widths())
+
+    def statistics(self, weights: Any) -> Any:
+        return zeros_like(weights)
+
+    def viterbi_scores(self, forest: Forest, weights: Dense) -> Floats:
+        with np.errstate(divide="ignore"):
+            log_theta = np.append(np.log(weights.theta), 0.0)  # PASS = -1 finds the zero at the end
+        return log_theta[forest.rule]
+
+    # -- analyses
+
+    def analyse(self, sentences: Iterable[Sequence[str]], objective: Objective = "max-rule") -> Iterator[Result]:
+        """One analysis a sentence, in order, streaming."""
+        source = iter(sentences)
+        while batch := [tuple(sentence) for sentence in islice(source, BATCH)]:
+            yield from self._analyse_batch(batch, objective)
+
+    def _analyse_batch(self, batch: list[tuple[str, ...]], objective: Objective) -> list[Result]:
+        attempts = [self._attempt(tokens) for tokens in batch]
+        good = [k for k, attempt in enumerate(attempts) if not isinstance(attempt, Trouble)]
+        results: dict[int, Result] = {}
+        if good:
+            search = self._search([attempts[k] for k in good])
+            derivations = search.best(objective)
+            log_joint = search.log_weights(derivations)
+            for which, k in enumerate(good):
+                results[k] = self.result(batch[k], search, derivations[which], float(log_joint[which]), which)
+        for k, attempt in enumerate(attempts):
+            if isinstance(attempt, Trouble):
+                results[k] = self.stand_in(batch[k], attempt)
+        return [results[k] for k in range(len(batch))]
+
+    def _attempt(self, tokens: tuple[str, ...]) -> tuple[Coarse, Floats] | Trouble:
+        """The coarse pass of a sentence, or why there is none."""
+        if not tokens:
+            return Trouble("empty", "no words")
+        if len(tokens) > self.max_length:
+            return Trouble("failed", f"{len(tokens)} words; the limit is {self.max_length} (--max-length)")
+        emissions = self.lexicon.emissions(tokens)
+        coarse = self.coarse(emissions)
+        if not np.isfinite(coarse.log_z):
+            return Trouble("recovered", "the grammar derives no tree for these words")
+        return coarse, emissions
+
+    def _search(self, attempts: Sequence[Any]) -> Search:
+        return Search(self, [coarse for coarse, _ in attempts], [e for _, e in attempts], self.threshold)
+
+    def kbest(self, tokens: Sequence[str], k: int, objective: Objective = "max-rule") -> list[Result]:
+        """The k best analyses, best first.
+
+        With "viterbi" these are exactly the k most probable ones; the other objectives rank what survives pruning.
+        """
+        if k < 1:
+            raise LatreeError(f"cannot list {k} analyses; ask for one or more")
+        tokens = tuple(tokens)
+        attempt = self._attempt(tokens)
+        if isinstance(attempt, Trouble):
+            return [self.stand_in(tokens, attempt)]
+        if objective == "viterbi":
+            search, derivations = certified(self, *attempt, k, self.threshold)
+        else:
+            search = self._search([attempt])
+            derivations = [edges for _, edges in decode.k_best(search.forest, search.scores(objective), k)]
+        log_joint = search.log_weights(derivations)
+        pairs = zip(derivations, log_joint, strict=True)
+        return [self.result(tokens, search, edges, float(weight), 0) for edges, weight in pairs]
+
+    def log_prob(self, tokens: Sequence[str]) -> float:
+        """log P(w): the sum over everything that the grammar derives; -inf where it derives nothing."""
+        attempt = self._attempt(tuple(tokens))
+        return -np.inf if isinstance(attempt, Trouble) else attempt[0].log_z
+
+    def sample_given(self, tokens: Sequence[str], rng: np.random.Generator) -> Result:
+        """An analysis drawn from its probability given the words, among those that survive pruning."""
+        tokens = tuple(tokens)
+        attempt = self._attempt(tokens)
+        if isinstance(attempt, Trouble):
+            return self.stand_in(tokens, attempt)
+        search = self._search([attempt])
+        edges = decode.sample(search.forest, search.scores("viterbi"), search.inference.inside, rng)
+        return self.result(tokens, search, edges, float(search.log_weights([edges])[0]), 0)
+
+    # -- files
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to one file, all or nothing."""
+        header, arrays = self.state()
+        model_file.save(path, self.kind, header, arrays)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """The whole model as a JSON header and arrays."""
+        lexicon = {f"lexicon.{name}": array for name, array in self.lexicon.to_arrays().items()}
+        header = {
+            **self.header(),
+            "symbols": [symbol.to_json() for symbol in self.grammar.symbols],
+            "unary_steps": self.grammar.unary_steps,
+            "lexicon": self.lexicon.header(),
+            "training": self.training,
+        }
+        return header, {"rules": self.grammar.rules, "theta": self.theta, **lexicon}
+
+    @classmethod
+    def from_state(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+        from latree.binary import Symbol
+
+        model = cls()
+        model.training = dict(header["training"])
+        symbols = tuple(Symbol.from_json(symbol) for symbol in header["symbols"])
+        model.grammar = Grammar(symbols, arrays["rules"], int(header["unary_steps"]))
+        model.theta = arrays["theta"]
+        prefix = "lexicon."
+        lexicon = {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
+        model.lexicon = Lexicon.from_arrays(lexicon, header["lexicon"])
+        model.restore(header, arrays)
+        return model

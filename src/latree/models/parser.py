@@ -1,0 +1,147 @@
+"""Parsers: models whose derivations are trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latree import decode
+from latree.binary import Binarization, Node, undo
+from latree.cky import Chart, ChartGrammar, chart_grammar, fill_chart
+from latree.errors import LatreeError
+from latree.forest import Piece, UnknownRuleError, assemble, from_trees
+from latree.grammar import Grammar, most_frequent_child, tagged_words
+from latree.infer import inside_only
+from latree.labels import LabelRules
+from latree.models.base import ForestModel, Trouble
+from latree.prune import RuleFinder, prune, rule_finder
+from latree.results import Constituent, Parse
+from latree.search import Objective, Search
+from latree.tree import Tree
+
+Floats = NDArray[np.float64]
+
+
+class Parser(ForestModel[Parse]):
+    """Sentences in, trees out.  A subclass says how its weights come from a treebank."""
+
+    labels: LabelRules
+    binarization: Binarization
+    chart: ChartGrammar  # the coarse grammar
+    find: RuleFinder
+
+    def prepare(self) -> None:
+        """Make the tables of the coarse pass from grammar and weights."""
+        self.chart = chart_grammar(self.grammar, self.coarse_theta())
+        self.find = rule_finder(self.grammar)
+
+    def coarse_theta(self) -> Floats:
+        """One number a rule for the coarse pass."""
+        return self.theta
+
+    # -- for people
+
+    def parse(self, tokens: Sequence[str], objective: Objective = "max-rule") -> Parse:
+        """The best tree of one sentence."""
+        return next(self.analyse([tokens], objective))
+
+    def parse_all(
+        self, sentences: Iterable[Sequence[str]], jobs: int = 1, objective: Objective = "max-rule"
+    ) -> Iterator[Parse]:
+        """The best tree of every sentence, in order; the same whatever the number of jobs."""
+        from latree.jobs import analyse_all
+
+        return analyse_all(self, sentences, jobs, objective)
+
+    def tag(self, tokens: Sequence[str]) -> list[str]:
+        """The tags of the best tree."""
+        tree = self.parse(tokens).tree
+        return [] if tree is None else tree.tags()
+
+    def posteriors(self, tokens: Sequence[str], least: float = 1e-3) -> list[Constituent]:
+        """Every phrase with at least the given probability, summed over all trees; by span."""
+        tokens = tuple(tokens)
+        attempt = self._attempt(tokens)
+        if isinstance(attempt, Trouble):
+            return []
+        search = Search(self, [attempt[0]], [attempt[1]], min(least, self.threshold) * 1e-2)
+        return search.phrases.likely(least)
+
+    def log_prob_tree(self, tree: Tree) -> float:
+        """log P(T, w) of a given tree; -inf where the grammar lacks one of its rules."""
+        cleaned = self.labels.clean(tree)
+        if cleaned is None:
+            raise LatreeError("the tree has no words")
+        node = self.binarization.apply(cleaned)
+        words = [word for word, _ in tagged_words(node)]
+        first_tag, tags = self.grammar.first_tag, len(self.grammar.tags)
+        entry = [{first_tag + t: i * tags + t for t in range(tags)} for i in range(len(words))]
+        try:
+            piece = from_trees(self.grammar, [node], entry, len(words) * tags)
+        except UnknownRuleError:
+            return -np.inf
+        weights = self.weights(self.lexicon.emissions(words))
+        return float(inside_only(assemble([piece], len(self.grammar.rules)), weights, self.widths())[0][0])
+
+    def sample(self, tokens: Sequence[str] | None = None, seed: int | None = None) -> Parse:
+        """A tree drawn from the model: given words, one of their trees; without, a sentence of the model's own."""
+        rng = np.random.default_rng(seed)
+        if tokens is not None:
+            return self.sample_given(tokens, rng)
+        from latree.generate import generate_tree
+
+        tree = undo(generate_tree(self.grammar, self.theta, self.lexicon, rng))
+        words = tuple(tree.words())
+        return Parse(words, self.log_prob_tree(tree), self.log_prob(words), tree=tree)
+
+    # -- the coarse pass
+
+    def coarse(self, emissions: Floats) -> Chart:
+        return fill_chart(self.chart, emissions)
+
+    def prune(self, coarse: Any, threshold: float) -> Piece:
+        return prune(coarse, self.find, threshold)
+
+    # -- results
+
+    def result(self, tokens: tuple[str, ...], search: Search, edges: list[int], log_joint: float, which: int) -> Parse:
+        tree = undo(decode.tree_of(self.grammar, search.forest, edges, tokens))
+        constituents = tuple(search.phrases.look_up(which, tree.spans()))
+        return Parse(tokens, log_joint, search.coarse[which].log_z, tree=tree, constituents=constituents)
+
+    def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Parse:
+        """A flat tree of the likeliest tags under the commonest sentence label."""
+        if not tokens:
+            return Parse((), -np.inf, -np.inf, *trouble)
+        rows = [self.lexicon.tag_given_word(word, first=i == 0) for i, word in enumerate(tokens)]
+        tags = self.grammar.tags
+        leaves = [Tree(tags[int(np.argmax(row))].label, word=word) for row, word in zip(rows, tokens, strict=True)]
+        label = most_frequent_child(self.grammar, self.coarse_theta())
+        phrase = Tree(label.label, leaves) if label is not None else None
+        tree = Tree(self.labels.root, [phrase] if phrase is not None else leaves)
+        return Parse(tokens, -np.inf, -np.inf, *trouble, tree=tree)
+
+    # -- treebanks and files
+
+    def binarise(self, trees: Iterable[Tree]) -> list[Node]:
+        """Cleaned and binarised; trees without words are left out."""
+        cleaned = (self.labels.clean(tree) for tree in trees)
+        return [self.binarization.apply(tree) for tree in cleaned if tree is not None]
+
+    def header(self) -> dict[str, Any]:
+        return {"labels": self.labels.to_json(), "binarization": self.binarization.to_json()}
+
+    def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.labels = LabelRules.from_json(header["labels"])
+        self.binarization = Binarization.from_json(header["binarization"])
+        self.prepare()
+
+
+def tagged_sentences(grammar: Grammar, nodes: Iterable[Node]) -> list[list[tuple[str, int]]]:
+    """(word, tag number) sentences of binarised trees, as the lexicon counts them."""
+    number = grammar.tag_index
+    return [[(word, number[symbol]) for word, symbol in tagged_words(node)] for node in nodes]
+

@@ -1,0 +1,117 @@
+"""Taggers: models whose derivations are tag sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latree.forest import P, Piece
+from latree.models.base import ForestModel, Trouble
+from latree.results import Tagging
+from latree.search import Objective, Search
+from latree.trellis import Chain, ChainRules, Trellis, chain, chain_rules, fill_trellis, lattice
+
+Floats = NDArray[np.float64]
+
+
+class Tagger(ForestModel[Tagging]):
+    """Sentences in, tags out.  A subclass says how its weights come from tagged sentences."""
+
+    max_length = 20_000  # the trellis grows with the words, not with their square
+    column: str = "upos"  # which column of CoNLL-U it was trained on
+    chain: Chain  # the coarse model
+    rules: ChainRules
+
+    def prepare(self) -> None:
+        """Make the tables of the coarse pass from grammar and weights."""
+        self.rules = chain_rules(self.grammar)
+        self.chain = chain(self.rules, self.coarse_theta())
+
+    def coarse_theta(self) -> Floats:
+        """One number a rule for the coarse pass."""
+        return self.theta
+
+    # -- for people
+
+    def tag(self, tokens: Sequence[str], objective: Objective = "max-rule") -> list[str]:
+        """The tags of one sentence."""
+        return list(next(self.analyse([tokens], objective)).tags)
+
+    def tag_all(
+        self, sentences: Iterable[Sequence[str]], jobs: int = 1, objective: Objective = "max-rule"
+    ) -> Iterator[Tagging]:
+        """The tags of every sentence, in order; the same whatever the number of jobs."""
+        from latree.jobs import analyse_all
+
+        return analyse_all(self, sentences, jobs, objective)
+
+    def posteriors(self, tokens: Sequence[str], least: float = 1e-3) -> list[dict[str, float]]:
+        """For each word the tags of at least the given probability, the likeliest first."""
+        attempt = self._attempt(tuple(tokens))
+        if isinstance(attempt, Trouble):
+            return []
+        trellis = self.coarse(attempt[1])
+        names = [symbol.label for symbol in self.grammar.tags]
+        likely = [sorted(zip(row.tolist(), names, strict=True), reverse=True) for row in trellis.tag]
+        return [{name: p for p, name in row if p >= least} for row in likely]
+
+    def sample(self, tokens: Sequence[str] | None = None, seed: int | None = None) -> Tagging:
+        """Tags drawn from the model: given words, tags for them; without, a sentence of the model's own."""
+        rng = np.random.default_rng(seed)
+        if tokens is not None:
+            return self.sample_given(tokens, rng)
+        from latree.generate import generate_sequence
+
+        words, tags = generate_sequence(self.chain, self.lexicon, rng)
+        return Tagging(words, self.log_prob_tags(words, tags), self.log_prob(words), tags=self._names(tags))
+
+    def log_prob_tags(self, words: Sequence[str], tags: Sequence[int]) -> float:
+        """log P(T, w) of given tag numbers, by the coarse model."""
+        emissions = self.lexicon.emissions(words)
+        steps = [self.chain.start[tags[0]], self.chain.stop[tags[-1]]]
+        steps += [self.chain.step[a, b] for a, b in zip(tags, tags[1:], strict=False)]
+        steps += [emissions[i, tag] for i, tag in enumerate(tags)]
+        with np.errstate(divide="ignore"):
+            return float(np.log(steps).sum())
+
+    # -- the coarse pass
+
+    def coarse(self, emissions: Floats) -> Trellis:
+        return fill_trellis(self.chain, emissions)
+
+    def prune(self, coarse: Any, threshold: float) -> Piece:
+        return lattice(coarse, self.rules, threshold)
+
+    # -- results
+
+    def _names(self, tags: Iterable[int]) -> tuple[str, ...]:
+        return tuple(self.grammar.tags[tag].label for tag in tags)
+
+    def result(
+        self, tokens: tuple[str, ...], search: Search, edges: list[int], log_joint: float, which: int
+    ) -> Tagging:
+        forest = search.forest
+        lexical = [edge for edge in edges if forest.rule[edge] >= self.rules.rules]  # from the first word to the last
+        tags = [int(forest.symbol[forest.ends[edge, P]]) - 1 for edge in lexical]
+        confidences = tuple(float(min(p, 1.0)) for p in search.inference.posterior[lexical])
+        log_marginal = search.coarse[which].log_z
+        return Tagging(tokens, log_joint, log_marginal, tags=self._names(tags), confidences=confidences)
+
+    def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Tagging:
+        """Each word's likeliest tag by itself."""
+        rows = [self.lexicon.tag_given_word(word, first=i == 0) for i, word in enumerate(tokens)]
+        tags = self._names(int(np.argmax(row)) for row in rows)
+        confidences = tuple(float(row.max()) for row in rows)
+        return Tagging(tokens, -np.inf, -np.inf, *trouble, tags=tags, confidences=confidences)
+
+    # -- files
+
+    def header(self) -> dict[str, Any]:
+        return {"column": self.column}
+
+    def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.column = str(header["column"])
+        self.prepare()
