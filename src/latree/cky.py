@@ -221,8 +221,13 @@ def _inside_cell(g, work, i, j, base):  # type: ignore[no-untyped-def]
     _pairs_up(g.tag_left, work.weight_left[i], work.top[cell(n, width - 1, i + 1)], base)
     _pairs_up(g.tag_right, work.weight_right[j - 1], work.top[cell(n, width - 1, i)], base)
     splits = np.dot(work.by_start[i, i + 1 : j].T, work.by_end[j, i + 1 : j])
-    for r in range(len(g.both.prob)):
-        base[g.both.parent[r]] += g.both.prob[r] * splits[g.both.left[r], g.both.right[r]]
+    r, rules = 0, len(g.both.prob)
+    while r < rules:  # rules are sorted by parent: sum in a register, store once
+        parent, total = g.both.parent[r], 0.0
+        while r < rules and g.both.parent[r] == parent:
+            total += g.both.prob[r] * splits[g.both.left[r], g.both.right[r]]
+            r += 1
+        base[parent] += total
 
 
 @kernel

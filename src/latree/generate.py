@@ -15,9 +15,7 @@ MOST_WORDS = 1000  # a treebank grammar may be drawn into very long sentences; t
 TRIES = 100
 
 
-def generate_tree(
-    grammar: Grammar, theta: NDArray[np.float64], lexicon: Lexicon, rng: np.random.Generator
-) -> Node:
+def generate_tree(grammar: Grammar, theta: NDArray[np.float64], lexicon: Lexicon, rng: np.random.Generator) -> Node:
     """A binary tree drawn from a grammar with one weight a rule, words from the known ones under each tag."""
     for _ in range(TRIES):
         tree = _expand(grammar, theta, lexicon, rng)
@@ -26,9 +24,7 @@ def generate_tree(
     raise LatreeError(f"the grammar keeps running over {MOST_WORDS} words; it may not be a proper one")
 
 
-def _expand(
-    grammar: Grammar, theta: NDArray[np.float64], lexicon: Lexicon, rng: np.random.Generator
-) -> Node | None:
+def _expand(grammar: Grammar, theta: NDArray[np.float64], lexicon: Lexicon, rng: np.random.Generator) -> Node | None:
     parents = grammar.rules[:, 0]
     order = np.argsort(parents, kind="stable")
     first = np.searchsorted(parents[order], np.arange(len(grammar.symbols) + 1))

@@ -86,5 +86,7 @@ def _check_header(path: str | Path, text: str) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError):
         raise LatreeError(f"{path}: the header of this latree model is damaged") from None
     if version > VERSION:
-        raise LatreeError(f"{path}: made by a newer latree (format {version}, this one reads {VERSION}); upgrade latree")
+        raise LatreeError(
+            f"{path}: made by a newer latree (format {version}, this one reads {VERSION}); upgrade latree"
+        )
     return dict(header)

@@ -10,7 +10,7 @@ import io
 import re
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, TextIO, cast
@@ -103,9 +103,14 @@ def write_trees(path: str | Path, trees: Iterable[Tree]) -> None:
         raise LatreeError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
+def format_by_name(path: str | Path) -> Format | None:
+    """What the ending of the name tells."""
+    return _SUFFIXES.get(Path(str(path).lower().removesuffix(".gz")).suffix)
+
+
 def detect_format(path: str | Path, override: Format | None = None) -> Format:
     """Brackets or CoNLL-U: as the user says, else by the file's name, else by how it starts."""
-    by_name = override or _SUFFIXES.get(Path(str(path).lower().removesuffix(".gz")).suffix)
+    by_name = override or format_by_name(path)
     if by_name:
         return by_name
     start = ""
@@ -167,15 +172,29 @@ def read_tagged(path: str | Path, column: Column | None = None) -> Iterator[Tagg
 
 def read_conllu(path: str | Path) -> Iterator[ConlluSentence]:
     """The sentences of a CoNLL-U file: numbered words only, neither multiword lines (3-4) nor empty nodes (8.1)."""
+    return (sentence for _, sentence in _read_sentences(path, _COLUMNS))
+
+
+def read_conllu_tokens(path: str | Path) -> Iterator[conllu.TokenList]:
+    """The same sentences with all their columns, lines and comments, to be changed and written again."""
+    return (tokens for tokens, _ in _read_sentences(path, conllu.parser.DEFAULT_FIELDS))
+
+
+def numbered_words(tokens: conllu.TokenList) -> list[Any]:
+    """The tokens to be tagged: neither multiword lines nor empty nodes."""
+    return [token for token in tokens if not isinstance(token["id"], tuple)]
+
+
+def _read_sentences(path: str | Path, columns: Sequence[str]) -> Iterator[tuple[conllu.TokenList, ConlluSentence]]:
     found = False
     with open_text(path) as lines:
         source = _SentenceLines(lines, _name(path))
         try:
-            for tokens in conllu.parse_incr(cast(TextIO, source), fields=_COLUMNS):
+            for tokens in conllu.parse_incr(cast(TextIO, source), fields=columns):
                 sentence = source.sentence(tokens)
                 if sentence.words:
                     found = True
-                    yield sentence
+                    yield tokens, sentence
         except ParseException as error:
             raise source.fault(error) from None
     if not found:

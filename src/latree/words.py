@@ -166,6 +166,14 @@ class Lexicon:
         pair = rng.choice(pairs, p=self.pair_count[pairs] / self.pair_count[pairs].sum())
         return self.vocabulary[int(np.searchsorted(self.word_ptr, pair, side="right")) - 1]
 
+    def top_words(self, tag: int, count: int) -> list[tuple[str, float]]:
+        """The commonest known words of a tag, each with its share c_TW / c_T."""
+        pairs = np.flatnonzero(self.pair_tag == tag)
+        best = pairs[np.argsort(-self.pair_count[pairs], kind="stable")][:count]
+        words = np.searchsorted(self.word_ptr, best, side="right") - 1
+        shares = self.pair_count[best] / self.tag_count[tag]
+        return [(self.vocabulary[w], float(share)) for w, share in zip(words, shares, strict=True)]
+
     def _row(self, word: str, first: bool) -> Floats:
         """P(w|t), [tags]; known words are kept, since a few of them make most of any text, up to a bound on memory."""
         index = self._index.get(word)

@@ -37,7 +37,7 @@ class ForestModel(ABC, Generic[Result]):
     """A model that prunes by a coarse pass and infers over forests.  `fit` gives it its grammar and lexicon."""
 
     kind: ClassVar[str]
-    threshold: float = 1e-3  # posterior below which the coarse pass drops what it found
+    threshold: float = 5e-3  # posterior below which the coarse pass drops what it found
     max_length: int = 400  # longer sentences are not tried
     training: dict[str, Any]  # how it came about: command, data, scores
     grammar: Grammar
@@ -138,11 +138,20 @@ class ForestModel(ABC, Generic[Result]):
         if objective == "viterbi":
             search, derivations = certified(self, *attempt, k, self.threshold)
         else:
-            search = self._search([attempt])
-            derivations = [edges for _, edges in decode.k_best(search.forest, search.scores(objective), k)]
+            search, derivations = self._rank(attempt, k, objective)
         log_joint = search.log_weights(derivations)
         pairs = zip(derivations, log_joint, strict=True)
         return [self.result(tokens, search, edges, float(weight), 0) for edges, weight in pairs]
+
+    def _rank(self, attempt: tuple[Coarse, Floats], k: int, objective: Objective) -> tuple[Search, list[list[int]]]:
+        """The k best by posteriors; a forest with fewer than k derivations is pruned less."""
+        threshold = self.threshold
+        while True:
+            search = Search(self, [attempt[0]], [attempt[1]], threshold)
+            found = decode.k_best(search.forest, search.scores(objective), k)
+            if len(found) == k or threshold < 1e-12:
+                return search, [edges for _, edges in found]
+            threshold *= 1e-2
 
     def log_prob(self, tokens: Sequence[str]) -> float:
         """log P(w): the sum over everything that the grammar derives; -inf where it derives nothing."""

@@ -144,4 +144,3 @@ def tagged_sentences(grammar: Grammar, nodes: Iterable[Node]) -> list[list[tuple
     """(word, tag number) sentences of binarised trees, as the lexicon counts them."""
     number = grammar.tag_index
     return [[(word, number[symbol]) for word, symbol in tagged_words(node)] for node in nodes]
-

@@ -1,0 +1,103 @@
+"""latree bench: the speeds that this machine reaches."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from latree.cli import common
+
+if TYPE_CHECKING:
+    from latree.models.base import ForestModel
+    from latree.models.parser import Parser
+
+
+def bench(
+    treebank: str = typer.Argument(..., help="Trees or CoNLL-U whose sentences are parsed or tagged."),
+    model: Path = common.MODEL,
+    jobs: int = typer.Option(2, "--jobs", min=1, help="Also time this many jobs against one (1: do not)."),
+    lengths: str = typer.Option("10,20,40,80,120,160,200", "--lengths", help="Sentence lengths for the growth table."),
+    repeat: int = typer.Option(3, "--repeat", min=1, help="The best of so many runs counts."),
+) -> None:
+    """Reading, analysing, growth with sentence length, and several jobs, in CPU seconds of this process.
+
+    Kernels are compiled and warm before anything is timed; the machine's load still shows in the figures.
+    """
+    loaded = common.load_model(model)
+    sentences = list(common.read_sentences([treebank], None, tokenize=False, labels=getattr(loaded, "labels", None)))
+    list(loaded.analyse(sentences[:40]))
+    _reading(treebank, repeat)
+    rate = len(sentences) / _cpu(lambda: list(loaded.analyse(sentences)), repeat)
+    words = sum(map(len, sentences)) / len(sentences)
+    typer.echo(f"{loaded.kind}, one thread: {rate:.0f} sentences per CPU second ({rate * words:.0f} words)")
+    if hasattr(loaded, "chart"):
+        _growth(loaded, sentences, [int(n) for n in lengths.split(",")], repeat)
+    if jobs > 1:
+        _jobs(loaded, sentences, jobs)
+    typer.echo(f"largest memory of this process: {_peak_megabytes():.0f} MB")
+
+
+def _cpu(work: Callable[[], object], repeat: int) -> float:
+    """CPU seconds of the fastest of some runs."""
+    times = []
+    for _ in range(repeat):
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def _reading(treebank: str, repeat: int) -> None:
+    from latree.labels import LabelRules
+    from latree.treebank import detect_format, open_text, read_conllu, read_trees
+
+    is_trees = detect_format(treebank) == "ptb"
+    with open_text(treebank) as lines:
+        megabytes = sum(len(line.encode()) for line in lines) / 1e6
+    reader: Callable[[], object] = lambda: list(
+        read_trees(treebank, LabelRules()) if is_trees else read_conllu(treebank)
+    )  # noqa: E731
+    typer.echo(f"reading and cleaning: {megabytes / _cpu(reader, repeat):.1f} MB per CPU second")
+
+
+def _growth(model: Parser | Any, sentences: Sequence[Sequence[str]], lengths: list[int], repeat: int) -> None:
+    """Sentences of given lengths, cut from the running text, so that only the length differs."""
+    from latree.cky import chart_bytes
+
+    running = [word for sentence in sentences for word in sentence]
+    typer.echo("words  milliseconds  chart MB  milliseconds / (n/10)^3")
+    for n in lengths:
+        count = max(1, min(400 // n, len(running) // n))
+        cut = [running[k * n : (k + 1) * n] for k in range(count)]
+        milliseconds = 1000 * _cpu(lambda cut=cut: list(model.analyse(cut)), repeat) / count  # type: ignore[misc]
+        memory = chart_bytes(model.chart, n) / 1e6
+        typer.echo(f"{n:5d}  {milliseconds:12.2f}  {memory:8.1f}  {milliseconds / (n / 10) ** 3:10.4f}")
+
+
+def _jobs(model: ForestModel[Any], sentences: Sequence[Sequence[str]], jobs: int) -> None:
+    """Throughput by the clock of one job and of several, the workers' start not counted; outputs compared."""
+    from latree.jobs import analyse_all
+
+    warm = sentences * (1 + 2000 // len(sentences))
+
+    def run(count: int) -> tuple[float, list[str]]:
+        results = analyse_all(model, [*sentences[:64], *warm], count, "max-rule")
+        head = [next(results) for _ in range(64)]
+        start = time.perf_counter()
+        rest = [str(one) for one in results]
+        return len(rest) / (time.perf_counter() - start), [*map(str, head), *rest]
+
+    (one, first), (several, second) = run(1), run(jobs)
+    same = "the same output" if first == second else "DIFFERENT OUTPUT"
+    typer.echo(
+        f"{jobs} jobs: {several:.0f} sentences a second against {one:.0f} with one: x{several / one:.2f}, {same}"
+    )
+
+
+def _peak_megabytes() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

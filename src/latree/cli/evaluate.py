@@ -1,0 +1,129 @@
+"""latree eval: EVALB's count and a strict one, or tagging accuracy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from latree.cli import common
+from latree.errors import LatreeError
+
+if TYPE_CHECKING:
+    from latree.evalb import Parameters
+    from latree.labels import LabelRules
+    from latree.score import Scores, TagScores
+    from latree.tree import Tree
+
+
+def evaluate(
+    gold: str = typer.Argument(..., help="The right trees, or CoNLL-U."),
+    predicted: str = typer.Argument(..., help="The trees or CoNLL-U to score, sentence by sentence the same."),
+    prm: Path = typer.Option(None, "--prm", help="An EVALB parameter file; COLLINS.prm is built in."),
+    max_length: int = typer.Option(None, "--max-length", min=1, help="Only sentences of up to so many words."),
+    json_output: bool = typer.Option(False, "--json", help="Everything as one JSON object."),
+    table: bool = typer.Option(False, "--table", help="EVALB's own table, sentence by sentence."),
+    by_label: bool = typer.Option(False, "--by-label", help="Also by label."),
+    raw: bool = typer.Option(False, "--raw", help="Labels as they stand: nothing is cleaned."),
+    labels: str = typer.Option("penn", "--labels", help="Rules that clean both sides: penn, floresta, cess or raw."),
+    against: str = typer.Option(None, "--against", help="A second prediction: is the difference significant?"),
+    column: str = typer.Option(None, "--column", help="CoNLL-U: upos or xpos; UPOS where filled by default."),
+    model: Path = typer.Option(None, "-m", "--model", help="CoNLL-U: a model whose vocabulary tells known words."),
+) -> None:
+    """Score predicted trees against gold ones as EVALB does, and strictly; or tags.
+
+    Strictly: no sentence is skipped, punctuation is deleted by the gold tags, a failed parse has no brackets.
+    """
+    from latree.treebank import detect_format
+
+    scored: Any
+    if detect_format(gold) == "conllu":
+        known = set(common.load_model(model).lexicon.vocabulary) if model else None
+        score_file = lambda path: _score_tags(gold, path, column, known)  # noqa: E731
+    else:
+        from latree.labels import LabelRules
+
+        rules = None if raw else LabelRules.named(labels)
+        parameters = _parameters(prm)
+        score_file = lambda path: _score_trees(gold, path, rules, parameters, max_length)  # noqa: E731
+    scored = score_file(predicted)
+    report = scored.to_json()
+    if against is not None:
+        report["against"] = _compare(scored, score_file(against)).to_json()
+    if json_output:
+        typer.echo(json.dumps(report, ensure_ascii=False))
+    else:
+        _render(scored, report, table=table, by_label=by_label)
+
+
+def _parameters(prm: Path | None) -> Parameters:
+    from latree.evalb import COLLINS, Parameters
+
+    return COLLINS if prm is None else Parameters.read(prm)
+
+
+def _score_trees(
+    gold: str, predicted: str, rules: LabelRules | None, parameters: Parameters, max_length: int | None
+) -> Scores:
+    from latree.score import score_trees
+
+    wrapper = rules.root if rules else None
+    pairs = _read_trees(gold, rules), _read_trees(predicted, rules)
+    return score_trees(*pairs, parameters, wrapper=wrapper, max_length=max_length)  # type: ignore[arg-type]
+
+
+def _read_trees(path: str, rules: LabelRules | None) -> Iterator[Tree | None]:
+    """The trees of a file, cleaned; None for a failed parse, so that sentences stay in step."""
+    from latree.score import read_predictions
+    from latree.treebank import open_text
+
+    with open_text(path) as lines:
+        for tree in read_predictions(lines, path):
+            yield rules.clean(tree) if rules and tree is not None else tree
+
+
+def _score_tags(gold: str, predicted: str, column: str | None, known: set[str] | None) -> TagScores:
+    from latree.score import score_tags
+    from latree.treebank import read_tagged
+
+    if column not in (None, "upos", "xpos"):
+        raise LatreeError(f"unknown column {column!r}; expected upos or xpos")
+    return score_tags(read_tagged(gold, column), read_tagged(predicted, column), known)  # type: ignore[arg-type]
+
+
+def _compare(first: Any, second: Any) -> Any:
+    from latree.score import Scores, compare
+
+    if isinstance(first, Scores):
+        return compare(first.bracket_counts(), second.bracket_counts())
+    return compare(first.tag_counts(), second.tag_counts())
+
+
+def _render(scored: Any, report: dict[str, Any], *, table: bool, by_label: bool) -> None:
+    from rich.console import Console
+
+    from latree.evalb import format_table
+    from latree.score import Scores, render_labels, render_tags, render_trees
+
+    console = Console()
+    if isinstance(scored, Scores):
+        if table:
+            typer.echo(format_table([row.evalb for row in scored.rows]), nl=False)
+        else:
+            console.print(render_trees(scored))
+        if by_label:
+            console.print(render_labels(scored))
+        for name, rows in (("skipped by EVALB", scored.skipped), ("failed", scored.failed)):
+            for number, reason in rows:
+                typer.echo(f"sentence {number}: {name}: {reason}")
+    else:
+        console.print(render_tags(scored))
+    if "against" in report:
+        test = report["against"]
+        typer.echo(
+            f"difference {test['difference']:+.2f} (95 % interval {test['low']:+.2f} to {test['high']:+.2f}), "
+            f"p = {test['p_value']:.4f}"
+        )
