@@ -48,7 +48,7 @@ _HOME = {
     "score_tags": "score",
     "score_trees": "score",
 }
-__all__ = [*_HOME]  # noqa: PLE0604 (strings all)
+__all__ = [*_HOME]
 
 
 def __getattr__(name: str) -> Any:

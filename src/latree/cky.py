@@ -90,8 +90,9 @@ def chart_grammar(grammar: Grammar, prob: Floats) -> ChartGrammar:
 
     def tag_links(rows: NDArray[np.bool_], tag: Ints, child: Ints) -> TagLinks:
         pairs, pair = np.unique(np.stack([parent[rows], child[rows]], 1), axis=0, return_inverse=True)
-        numbers = (pairs[:, 0], pairs[:, 1], pair.ravel(), tag[rows] - first_tag)
-        return TagLinks(*(x.astype(np.int32) for x in numbers), prob[rows].copy())
+        parents, children = pairs.astype(np.int32).T.copy()
+        numbers = pair.ravel().astype(np.int32), (tag[rows] - first_tag).astype(np.int32)
+        return TagLinks(parents, children, *numbers, prob[rows].copy())
 
     chain, tag_chain = _unary_closure(grammar, prob)
     return ChartGrammar(

@@ -221,7 +221,8 @@ class _Packer:
         # Wider spans come later, and on one span more unary steps; the root, widest and highest, is last.
         items = sorted(self.edges)
         number: dict[_Item | None, int] = {None: NONE} | {item: i for i, item in enumerate(items)}
-        rows = [(rule, number[item], number[l], number[r]) for item in items for rule, l, r in self.edges[item]]
+        edges = ((item, *edge) for item in items for edge in self.edges[item])
+        rows = [(rule, number[item], number[left], number[right]) for item, rule, left, right in edges]
         table = np.array(rows, np.int32).reshape(-1, 4)
         symbol = np.array([item.symbol for item in items], np.int32)
         span = np.array([(item.start, item.start + item.width) for item in items], np.int32).reshape(-1, 2)

@@ -103,7 +103,7 @@ class Search:
         """Probability that an item is in the derivation as the parent of a rule."""
         forest = self.forest
         ruled = np.where(forest.rule == PASS, 0.0, self.inference.posterior)
-        return np.bincount(forest.ends[:, P], weights=ruled, minlength=len(forest.symbol))
+        return np.bincount(forest.ends[:, P], weights=ruled, minlength=len(forest.symbol)).astype(np.float64)
 
     @cached_property
     def phrases(self) -> PhraseTable:

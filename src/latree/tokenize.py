@@ -22,7 +22,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _CLITIC = re.compile(r"(?i)^(.+?)(n['’]t|['’](?:s|re|ve|ll|d|m))$")
-_ABBREVIATIONS = frozenset("mr mrs ms dr prof st jr sr inc corp co ltd vs etc no vol fig".split())
+_ABBREVIATIONS = {"mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr", "inc", "corp", "co", "ltd", "vs", "etc", "fig"}
 
 
 def tokens_of(line: str, *, split: bool) -> list[str]:

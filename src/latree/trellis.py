@@ -105,12 +105,12 @@ def lattice(trellis: Trellis, rules: ChainRules, threshold: float) -> Piece:
     words, tags = trellis.tag.shape
     kept = [np.flatnonzero((row >= threshold) & (row > 0)) for row in trellis.tag]
     build = _LatticeBuilder()
-    following = NONE
+    following = np.array([NONE])
     for i in reversed(range(words)):
         here = kept[i]
         rest = build.items(here + 1, i, words)
         if i == words - 1:
-            build.edges(rules.stop[here][:, None], rest, np.array([NONE]))
+            build.edges(rules.stop[here][:, None], rest, following)
         else:
             build.edges(rules.step[np.ix_(here, kept[i + 1])], rest, following)
         following = build.items(here + 1, i, words)

@@ -56,13 +56,13 @@ def _reading(treebank: str, repeat: int) -> None:
     from latree.labels import LabelRules
     from latree.treebank import detect_format, open_text, read_conllu, read_trees
 
-    is_trees = detect_format(treebank) == "ptb"
     with open_text(treebank) as lines:
         megabytes = sum(len(line.encode()) for line in lines) / 1e6
-    reader: Callable[[], object] = lambda: list(
-        read_trees(treebank, LabelRules()) if is_trees else read_conllu(treebank)
-    )  # noqa: E731
-    typer.echo(f"reading and cleaning: {megabytes / _cpu(reader, repeat):.1f} MB per CPU second")
+
+    def read() -> object:
+        return list(read_trees(treebank, LabelRules()) if detect_format(treebank) == "ptb" else read_conllu(treebank))
+
+    typer.echo(f"reading and cleaning: {megabytes / _cpu(read, repeat):.1f} MB per CPU second")
 
 
 def _growth(model: Parser | Any, sentences: Sequence[Sequence[str]], lengths: list[int], repeat: int) -> None:
@@ -83,10 +83,10 @@ def _jobs(model: ForestModel[Any], sentences: Sequence[Sequence[str]], jobs: int
     """Throughput by the clock of one job and of several, the workers' start not counted; outputs compared."""
     from latree.jobs import analyse_all
 
-    warm = sentences * (1 + 2000 // len(sentences))
+    timed = [*sentences] * (1 + 2000 // len(sentences))
 
     def run(count: int) -> tuple[float, list[str]]:
-        results = analyse_all(model, [*sentences[:64], *warm], count, "max-rule")
+        results = analyse_all(model, [*timed[:64], *timed], count, "max-rule")
         head = [next(results) for _ in range(64)]
         start = time.perf_counter()
         rest = [str(one) for one in results]

@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
 from latree.cli import common
-from latree.errors import LatreeError
 
 if TYPE_CHECKING:
     from latree.evalb import Parameters
     from latree.labels import LabelRules
     from latree.score import Scores, TagScores
     from latree.tree import Tree
+    from latree.treebank import Column
 
 
 def evaluate(
@@ -30,7 +30,9 @@ def evaluate(
     raw: bool = typer.Option(False, "--raw", help="Labels as they stand: nothing is cleaned."),
     labels: str = typer.Option("penn", "--labels", help="Rules that clean both sides: penn, floresta, cess or raw."),
     against: str = typer.Option(None, "--against", help="A second prediction: is the difference significant?"),
-    column: str = typer.Option(None, "--column", help="CoNLL-U: upos or xpos; UPOS where filled by default."),
+    column: Literal["upos", "xpos"] = typer.Option(
+        None, "--column", help="CoNLL-U: upos or xpos; UPOS where filled by default."
+    ),
     model: Path = typer.Option(None, "-m", "--model", help="CoNLL-U: a model whose vocabulary tells known words."),
 ) -> None:
     """Score predicted trees against gold ones as EVALB does, and strictly; or tags.
@@ -39,24 +41,23 @@ def evaluate(
     """
     from latree.treebank import detect_format
 
+    files = [predicted] if against is None else [predicted, against]
     scored: Any
     if detect_format(gold) == "conllu":
         known = set(common.load_model(model).lexicon.vocabulary) if model else None
-        score_file = lambda path: _score_tags(gold, path, column, known)  # noqa: E731
+        scored = [_score_tags(gold, path, column, known) for path in files]
     else:
         from latree.labels import LabelRules
 
         rules = None if raw else LabelRules.named(labels)
-        parameters = _parameters(prm)
-        score_file = lambda path: _score_trees(gold, path, rules, parameters, max_length)  # noqa: E731
-    scored = score_file(predicted)
-    report = scored.to_json()
+        scored = [_score_trees(gold, path, rules, _parameters(prm), max_length) for path in files]
+    report = scored[0].to_json()
     if against is not None:
-        report["against"] = _compare(scored, score_file(against)).to_json()
+        report["against"] = _compare(*scored).to_json()
     if json_output:
         typer.echo(json.dumps(report, ensure_ascii=False))
     else:
-        _render(scored, report, table=table, by_label=by_label)
+        _render(scored[0], report, table=table, by_label=by_label)
 
 
 def _parameters(prm: Path | None) -> Parameters:
@@ -85,13 +86,11 @@ def _read_trees(path: str, rules: LabelRules | None) -> Iterator[Tree | None]:
             yield rules.clean(tree) if rules and tree is not None else tree
 
 
-def _score_tags(gold: str, predicted: str, column: str | None, known: set[str] | None) -> TagScores:
+def _score_tags(gold: str, predicted: str, column: Column | None, known: set[str] | None) -> TagScores:
     from latree.score import score_tags
     from latree.treebank import read_tagged
 
-    if column not in (None, "upos", "xpos"):
-        raise LatreeError(f"unknown column {column!r}; expected upos or xpos")
-    return score_tags(read_tagged(gold, column), read_tagged(predicted, column), known)  # type: ignore[arg-type]
+    return score_tags(read_tagged(gold, column), read_tagged(predicted, column), known)
 
 
 def _compare(first: Any, second: Any) -> Any:

@@ -97,7 +97,8 @@ def _label_rules(preset: str, phrase_cuts: str | None, tag_cuts: str | None, pre
     from latree.labels import LabelRules
 
     given = {"phrase_cuts": phrase_cuts, "tag_cuts": tag_cuts, "prefix_end": prefix_end}
-    return replace(LabelRules.named(preset), **{name: value for name, value in given.items() if value is not None})
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    return replace(LabelRules.named(preset), **changes)
 
 
 def _train_pcfg(

@@ -62,7 +62,8 @@ def witten_bell(counts: Floats) -> Floats:
     """
     overall = counts.sum(0) / counts.sum()
     kinds = (counts > 0).sum(1, keepdims=True)
-    return (counts + kinds * overall) / (counts.sum(1, keepdims=True) + kinds)
+    smoothed: Floats = (counts + kinds * overall) / (counts.sum(1, keepdims=True) + kinds)
+    return smoothed
 
 
 def bigram_grammar(names: Sequence[str], counts: Floats) -> tuple[Grammar, Floats]:

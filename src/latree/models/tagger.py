@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,7 @@ class Tagger(ForestModel[Tagging]):
         """log P(T, w) of given tag numbers, by the coarse model."""
         emissions = self.lexicon.emissions(words)
         steps = [self.chain.start[tags[0]], self.chain.stop[tags[-1]]]
-        steps += [self.chain.step[a, b] for a, b in zip(tags, tags[1:], strict=False)]
+        steps += [self.chain.step[a, b] for a, b in pairwise(tags)]
         steps += [emissions[i, tag] for i, tag in enumerate(tags)]
         with np.errstate(divide="ignore"):
             return float(np.log(steps).sum())
