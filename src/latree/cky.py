@@ -16,11 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from latree.arrays import Floats, Ints
 from latree.grammar import NONE, Grammar
 from latree.jit import kernel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int32]
 
 
 class Links(NamedTuple):
@@ -129,13 +127,13 @@ def _unary_closure(grammar: Grammar, prob: Floats) -> tuple[Links, Links]:
 
 
 @kernel
-def cell(words, width, start):  # type: ignore[no-untyped-def]
+def cell(words: int, width: int, start: int) -> int:
     """Cells are numbered by width, then by start."""
     return (width - 1) * words - (width - 1) * (width - 2) // 2 + start
 
 
 @kernel
-def _weigh(links, tag):  # type: ignore[no-untyped-def]
+def _weigh(links: TagLinks, tag: Floats) -> Floats:
     """What every word's tags make of each pair: weight[word, pair]."""
     weight = np.zeros((len(tag), len(links.parent)))
     for i in range(len(tag)):
@@ -145,7 +143,7 @@ def _weigh(links, tag):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _unweigh(links, heard, tag_out):  # type: ignore[no-untyped-def]
+def _unweigh(links: TagLinks, heard: Floats, tag_out: Floats) -> None:
     """Hand what the pairs have heard from above on to the words' tags."""
     for i in range(len(tag_out)):
         for r in range(len(links.prob)):
@@ -153,13 +151,15 @@ def _unweigh(links, heard, tag_out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _pairs_up(links, weight, child, out):  # type: ignore[no-untyped-def]
+def _pairs_up(links: TagLinks, weight: Floats, child: Floats, out: Floats) -> None:
     for p in range(len(weight)):
         out[links.parent[p]] += weight[p] * child[links.child[p]]
 
 
 @kernel
-def _pairs_down(links, weight, child, above, child_out, heard):  # type: ignore[no-untyped-def]
+def _pairs_down(
+    links: TagLinks, weight: Floats, child: Floats, above: Floats, child_out: Floats, heard: Floats
+) -> None:
     for p in range(len(weight)):
         outside = above[links.parent[p]]
         child_out[links.child[p]] += weight[p] * outside
@@ -167,19 +167,19 @@ def _pairs_down(links, weight, child, above, child_out, heard):  # type: ignore[
 
 
 @kernel
-def _chain_up(links, base, top):  # type: ignore[no-untyped-def]
+def _chain_up(links: Links, base: Floats, top: Floats) -> None:
     for r in range(len(links.prob)):
         top[links.parent[r]] += links.prob[r] * base[links.left[r]]
 
 
 @kernel
-def _chain_down(links, top_out, base_out):  # type: ignore[no-untyped-def]
+def _chain_down(links: Links, top_out: Floats, base_out: Floats) -> None:
     for r in range(len(links.prob)):
         base_out[links.left[r]] += links.prob[r] * top_out[links.parent[r]]
 
 
 @kernel
-def _file(g, i, j, values, by_start, by_end):  # type: ignore[no-untyped-def]
+def _file(g: ChartGrammar, i: int, j: int, values: Floats, by_start: Floats, by_end: Floats) -> None:
     """Put a finished span where the matrix products will look for it."""
     for b in range(len(g.lefts)):
         by_start[i, j, b] = values[g.lefts[b]]
@@ -212,7 +212,7 @@ class _WorkOut(NamedTuple):
 
 
 @kernel
-def _inside_cell(g, work, i, j, base):  # type: ignore[no-untyped-def]
+def _inside_cell(g: ChartGrammar, work: _Work, i: int, j: int, base: Floats) -> None:
     """Everything that binary rules make of span (i, j)."""
     n, width = len(work.tag), j - i
     if width == 2:
@@ -232,7 +232,7 @@ def _inside_cell(g, work, i, j, base):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _rescale(work, width, log_factor):  # type: ignore[no-untyped-def]
+def _rescale(work: _Work, width: int, log_factor: float) -> None:
     """Multiply every span of k words by exp(k * log_factor), up to the given width."""
     n = len(work.tag)
     factor = np.exp(log_factor)
@@ -249,7 +249,7 @@ def _rescale(work, width, log_factor):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _inside(g, work):  # type: ignore[no-untyped-def]
+def _inside(g: ChartGrammar, work: _Work) -> float:
     """Fill base and top; returns the log factor a word by which the values were multiplied."""
     n, drift = len(work.tag), 0.0
     for width in range(1, n + 1):
@@ -272,7 +272,7 @@ def _inside(g, work):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _outside_cell(g, work, out, i, j, above, splits):  # type: ignore[no-untyped-def]
+def _outside_cell(g: ChartGrammar, work: _Work, out: _WorkOut, i: int, j: int, above: Floats, splits: Floats) -> None:
     """Hand the outside `above` of span (i, j) down to all pairs of parts that binary rules may make it of."""
     n, width = len(work.tag), j - i
     if width == 2:
@@ -292,7 +292,7 @@ def _outside_cell(g, work, out, i, j, above, splits):  # type: ignore[no-untyped
 
 
 @kernel
-def _outside_root(g, n, out):  # type: ignore[no-untyped-def]
+def _outside_root(g: ChartGrammar, n: int, out: _WorkOut) -> None:
     whole = cell(n, n, 0)
     out.base[whole, 0] = 1.0  # the root's binary rules
     for r in range(len(g.top.prob)):
@@ -303,7 +303,7 @@ def _outside_root(g, n, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _outside(g, work, out):  # type: ignore[no-untyped-def]
+def _outside(g: ChartGrammar, work: _Work, out: _WorkOut) -> None:
     n = len(work.tag)
     splits = np.zeros((len(g.lefts), len(g.rights)))
     _outside_root(g, n, out)
@@ -325,9 +325,9 @@ def _outside(g, work, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _root_value(g, n, tag, base, top):  # type: ignore[no-untyped-def]
+def _root_value(g: ChartGrammar, n: int, tag: Floats, base: Floats, top: Floats) -> float:
     whole = cell(n, n, 0)
-    value = base[whole, 0]
+    value: float = base[whole, 0]
     for r in range(len(g.top.prob)):
         value += g.top.prob[r] * top[whole, g.top.left[r]]
     if n == 1:
@@ -337,7 +337,9 @@ def _root_value(g, n, tag, base, top):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _fill(g, emissions, with_outside):  # type: ignore[no-untyped-def]
+def _fill(
+    g: ChartGrammar, emissions: Floats, with_outside: bool
+) -> tuple[float, float, Floats, Floats, Floats, Floats, Floats, Floats]:
     n = len(emissions)
     cells = n * (n + 1) // 2
     tag, log_scale = np.empty_like(emissions), 0.0

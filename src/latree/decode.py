@@ -14,14 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from latree.arrays import Floats, Ints, Longs
 from latree.binary import Node
 from latree.forest import PASS, Forest, L, P, R
 from latree.grammar import Grammar
 from latree.infer import Messages
 from latree.jit import kernel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int32]
 
 
 def anchored(forest: Forest, posterior: Floats) -> Floats:
@@ -60,11 +58,11 @@ class Best(NamedTuple):
     """For every item its best score and the edge that gives it (-1: none)."""
 
     score: Floats
-    edge: NDArray[np.int64]
+    edge: Longs
 
 
 @kernel
-def _best(rule, ends, scores, items):  # type: ignore[no-untyped-def]
+def _best(rule: Ints, ends: Ints, scores: Floats, items: int) -> tuple[Floats, Longs]:
     value, back = np.full(items, -np.inf), np.full(items, -1)
     for e in range(len(rule)):
         total = scores[e]
@@ -118,22 +116,22 @@ def tree_of(grammar: Grammar, forest: Forest, edges: list[int], words: list[str]
 class _Lists(NamedTuple):
     """For every item its derivations found so far, best first, and a heap of candidates for the next."""
 
-    found: NDArray[np.int64]  # [items] how many derivations are fixed
-    entry: NDArray[np.int64]  # [items, k, 3] their edge and the ranks of its children
+    found: Longs  # [items] how many derivations are fixed
+    entry: Longs  # [items, k, 3] their edge and the ranks of its children
     score: Floats  # [items, k]
     done: NDArray[np.bool_]  # [items] there are no more
-    opened: NDArray[np.int64]  # [items] how many of its edges have put their best on the heap
-    stage: NDArray[np.int64]  # [items] which successors of the derivation fixed last are on the heap: 0 none, 2 both
-    size: NDArray[np.int64]  # [items] candidates on the heap
-    heap: NDArray[np.int64]  # [slots, 3]
+    opened: Longs  # [items] how many of its edges have put their best on the heap
+    stage: Longs  # [items] which successors of the derivation fixed last are on the heap: 0 none, 2 both
+    size: Longs  # [items] candidates on the heap
+    heap: Longs  # [slots, 3]
     key: Floats  # [slots]
-    room: NDArray[np.int64]  # [items+1] where an item's heap begins
-    first: NDArray[np.int64]  # [items+1] where an item's edges begin in `edges`
-    edges: NDArray[np.int64]
+    room: Longs  # [items+1] where an item's heap begins
+    first: Longs  # [items+1] where an item's edges begin in `edges`
+    edges: Longs
 
 
 @kernel
-def _push(lists, item, edge, left_rank, right_rank, score):  # type: ignore[no-untyped-def]
+def _push(lists: _Lists, item: int, edge: int, left_rank: int, right_rank: int, score: float) -> None:
     base, k = lists.room[item], lists.size[item]
     lists.size[item] += 1
     while k > 0 and lists.key[base + (k - 1) // 2] < score:
@@ -145,7 +143,7 @@ def _push(lists, item, edge, left_rank, right_rank, score):  # type: ignore[no-u
 
 
 @kernel
-def _pop(lists, item):  # type: ignore[no-untyped-def]
+def _pop(lists: _Lists, item: int) -> None:
     """Move the best candidate to the end of the fixed derivations."""
     base, rank = lists.room[item], lists.found[item]
     lists.entry[item, rank], lists.score[item, rank] = lists.heap[base], lists.key[base]
@@ -165,7 +163,7 @@ def _pop(lists, item):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _lacking(lists, ends, edge, ranks):  # type: ignore[no-untyped-def]
+def _lacking(lists: _Lists, ends: Ints, edge: int, ranks: Longs) -> int:
     """The child port of an edge that has not yet found its derivation of the given rank, but may; 0 for none."""
     for port in (L, R):
         child = ends[edge, port]
@@ -175,7 +173,7 @@ def _lacking(lists, ends, edge, ranks):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _offer(lists, ends, scores, item, edge, ranks):  # type: ignore[no-untyped-def]
+def _offer(lists: _Lists, ends: Ints, scores: Floats, item: int, edge: int, ranks: Longs) -> None:
     """Put an edge with the given ranks of its children on the heap, if its children have so many derivations."""
     total = scores[edge]
     for port in (L, R):
@@ -189,15 +187,17 @@ def _offer(lists, ends, scores, item, edge, ranks):  # type: ignore[no-untyped-d
 
 
 @kernel
-def _next_candidate(lists, ends, item, ranks):  # type: ignore[no-untyped-def]
+def _next_candidate(lists: _Lists, ends: Ints, item: int, ranks: Longs) -> int:
     """The edge and ranks to put on the heap before the next derivation can be fixed; -1 when all are there.
 
     A derivation's successors go one rank down at one child.  Going down on the left only from right rank 0 meets
     every pair of ranks once.
     """
+    edge: int
     if lists.opened[item] < lists.first[item + 1] - lists.first[item]:
         ranks[0] = ranks[1] = 0
-        return lists.edges[lists.first[item] + lists.opened[item]]
+        edge = lists.edges[lists.first[item] + lists.opened[item]]
+        return edge
     while lists.found[item] > 0 and lists.stage[item] < 2:
         edge, left_rank, right_rank = lists.entry[item, lists.found[item] - 1]
         if lists.stage[item] == 0 and ends[edge, R] >= 0:
@@ -211,7 +211,7 @@ def _next_candidate(lists, ends, item, ranks):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _mark_offered(lists, item):  # type: ignore[no-untyped-def]
+def _mark_offered(lists: _Lists, item: int) -> None:
     if lists.opened[item] < lists.first[item + 1] - lists.first[item]:
         lists.opened[item] += 1
     else:
@@ -219,7 +219,7 @@ def _mark_offered(lists, item):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _enumerate(lists, ends, scores, root, k, depth):  # type: ignore[no-untyped-def]
+def _enumerate(lists: _Lists, ends: Ints, scores: Floats, root: int, k: int, depth: int) -> None:
     """Fix the root's k best derivations, and below it only what they need; requests wait on a stack."""
     item_of, wanted_of = np.empty(depth, np.int64), np.empty(depth, np.int64)
     ranks = np.zeros(2, np.int64)
@@ -268,8 +268,10 @@ def _lists(forest: Forest, k: int) -> _Lists:
 
 def k_best(forest: Forest, scores: Floats, k: int, sentence: int = 0) -> list[tuple[float, list[int]]]:
     """The k highest-scoring derivations of a sentence with their edges, best first; fewer where there are fewer."""
-    lists = _lists(forest, k)
     root = int(forest.root[sentence])
+    if root < 0:  # nothing survived pruning
+        return []
+    lists = _lists(forest, k)
     _enumerate(lists, forest.ends, scores, root, k, len(forest.level) + 1)
     return [(float(lists.score[root, r]), _unpack(forest, lists, root, r)) for r in range(lists.found[root])]
 
@@ -291,7 +293,7 @@ def _unpack(forest: Forest, lists: _Lists, root: int, rank: int) -> list[int]:
 
 
 @kernel
-def _weights_below(rule, ends, log_weight, scale):  # type: ignore[no-untyped-def]
+def _weights_below(rule: Ints, ends: Ints, log_weight: Floats, scale: Floats) -> Floats:
     """log of what each edge adds to its parent's inside value."""
     total = log_weight.copy()
     for e in range(len(rule)):

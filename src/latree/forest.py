@@ -15,14 +15,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from latree.arrays import Ints, Longs
 from latree.binary import Node
 from latree.grammar import NONE, Grammar, rule_symbols
 from latree.jit import kernel
 
 PASS = -1  # an edge without a rule: the parent item takes over what its only child holds
 P, L, R = 0, 1, 2  # the ports of a rule: parent, left, right
-
-Ints = NDArray[np.int32]
 
 
 class Piece(NamedTuple):
@@ -44,9 +43,9 @@ class Forest(NamedTuple):
     span: Ints  # [items, 2]
     sentence: Ints  # [items]
     root: Ints  # [sentences]
-    group: NDArray[np.int64]  # [groups+1] first edge of each run of one rule in one level
-    level: NDArray[np.int64]  # [levels+1] first group of each level
-    layer: NDArray[np.int64]  # [levels+1] first item of each level
+    group: Longs  # [groups+1] first edge of each run of one rule in one level
+    level: Longs  # [levels+1] first group of each level
+    layer: Longs  # [levels+1] first item of each level
 
 
 def assemble(pieces: Sequence[Piece], rules: int) -> Forest:
@@ -78,7 +77,7 @@ def assemble(pieces: Sequence[Piece], rules: int) -> Forest:
     return Forest(rule, ends, symbol, span, sentence, root, *(x.astype(np.int64) for x in (group, level, layer)))
 
 
-def _concatenate(pieces: Sequence[Piece], shift: NDArray[np.int64], rules: int) -> tuple[Ints, Ints]:
+def _concatenate(pieces: Sequence[Piece], shift: Longs, rules: int) -> tuple[Ints, Ints]:
     """All edges, with items and lexical entries renumbered."""
     all_rules, all_ends, entries = [], [], 0
     for piece, first in zip(pieces, shift, strict=False):
@@ -89,7 +88,7 @@ def _concatenate(pieces: Sequence[Piece], shift: NDArray[np.int64], rules: int) 
 
 
 @kernel
-def _stable_order(key, most):  # type: ignore[no-untyped-def]
+def _stable_order(key: Ints | Longs, most: int) -> Longs:
     """np.argsort(key, kind="stable") for small non-negative integers, by counting."""
     first = np.zeros(most + 2, np.int64)
     for k in key:
@@ -104,7 +103,7 @@ def _stable_order(key, most):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _levels(ends, items):  # type: ignore[no-untyped-def]
+def _levels(ends: Ints, items: int) -> Ints:
     """An item's level: the longest way down to a word."""
     depth = np.zeros(items, np.int32)
     for e in range(len(ends)):
@@ -116,7 +115,7 @@ def _levels(ends, items):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _alive(rule, ends, items):  # type: ignore[no-untyped-def]
+def _alive(rule: Ints, ends: Ints, items: int) -> NDArray[np.bool_]:
     """Which items can be built from words and are also reached from the last item, the root."""
     built = np.zeros(items, np.bool_)
     for e in range(len(rule)):

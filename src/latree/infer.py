@@ -2,12 +2,13 @@
 
 A rule is a multilinear form with three ports: parent, left, right.  Plug messages into the children and read the
 parent: that is inside.  Plug parent and one child and read the other: that is outside.  Plug all three: that is
-the rule's expectation.  A form says how, for many edges of one rule at a time:
+the rule's expectation.  A form says how, for many edges m of one rule at a time:
 
-    up(weights, rule, left, right, out)                    out[m, :]  = the parent's reading of edge m
-    down(weights, rule, parent, left, right, to_l, to_r)   to_l, to_r = the children's readings
-    tally(weights, rule, parent, left, right, factor, stats, share)
-                                                           adds expectations to stats, share[m] = their sum at edge m
+    up(weights, rule, left, right, out)
+        out[m, :] = the parent's reading
+    down(weights, rule, parent, left, right, factor, to_left, to_right, stats, share)
+        to_left[m, :], to_right[m, :] = the children's readings;
+        share[m] = factor[m] times all three plugged in, the posterior of the edge, which is added to `stats`
 
 Messages are rows with a log scale each: the message of item i is exp(scale[i]) * row[i].  Which form is meant is
 told by the type of the weights, a NamedTuple; `register` makes it known to the compiler.
@@ -20,20 +21,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba.extending import overload
-from numpy.typing import NDArray
 
+from latree.arrays import Floats, Ints, Longs
 from latree.forest import PASS, Forest, L, P, R
 from latree.jit import kernel
 
 BLOCK = 128  # edges taken at a time: large enough for matrix products, small enough for the cache
 
-Floats = NDArray[np.float64]
-
 
 class Messages(NamedTuple):
     """One message an item, for one direction."""
 
-    start: NDArray[np.int64]  # [items+1] where an item's row begins
+    start: Longs  # [items+1] where an item's row begins
     row: Floats
     scale: Floats  # [items]
 
@@ -47,60 +46,84 @@ class Inference(NamedTuple):
     posterior: Floats  # [edges] probability that the edge is in the derivation
 
 
-_FORMS: dict[type, dict[str, Callable[..., Any]]] = {}
+_FORMS: dict[type, dict[str, Callable[..., None]]] = {}
 
 
-def register(weights: type, *, up: Callable[..., Any], down: Callable[..., Any], tally: Callable[..., Any]) -> None:
-    """Make a form known: its three functions are compiled into the sweeps below for this type of weights."""
-    _FORMS[weights] = {"up": up, "down": down, "tally": tally}
+def register(weights: type, *, up: Callable[..., None], down: Callable[..., None]) -> None:
+    """Make a form known: its functions are compiled into the sweeps below for this type of weights."""
+    _FORMS[weights] = {"up": up, "down": down}
 
 
-def _up(weights, rule, left, right, out):  # type: ignore[no-untyped-def]
+def _up(weights: Any, rule: int, left: Floats, right: Floats, out: Floats) -> None:
     """Stands for the form's own `up` in the kernels below."""
 
 
-def _down(weights, rule, parent, left, right, to_left, to_right):  # type: ignore[no-untyped-def]
+def _down(
+    weights: Any,
+    rule: int,
+    parent: Floats,
+    left: Floats,
+    right: Floats,
+    factor: Floats,
+    to_left: Floats,
+    to_right: Floats,
+    stats: Any,
+    share: Floats,
+) -> None:
     """Stands for the form's own `down`."""
 
 
-def _tally(weights, rule, parent, left, right, factor, stats, share):  # type: ignore[no-untyped-def]
-    """Stands for the form's own `tally`."""
-
-
 @overload(_up)
-def _choose_up(weights, rule, left, right, out):  # type: ignore[no-untyped-def]
+def _choose_up(weights: Any, rule: int, left: Floats, right: Floats, out: Floats) -> Callable[..., None]:
     form = _FORMS[weights.instance_class]["up"]
-    return lambda weights, rule, left, right, out: form(weights, rule, left, right, out)
+
+    # Numba wants the signature of the stub to the letter, annotations included.
+    def up(weights: Any, rule: int, left: Floats, right: Floats, out: Floats) -> None:
+        form(weights, rule, left, right, out)
+
+    return up
 
 
 @overload(_down)
-def _choose_down(weights, rule, parent, left, right, to_left, to_right):  # type: ignore[no-untyped-def]
+def _choose_down(
+    weights: Any,
+    rule: int,
+    parent: Floats,
+    left: Floats,
+    right: Floats,
+    factor: Floats,
+    to_left: Floats,
+    to_right: Floats,
+    stats: Any,
+    share: Floats,
+) -> Callable[..., None]:
     form = _FORMS[weights.instance_class]["down"]
 
-    def down(weights, rule, parent, left, right, to_left, to_right):  # type: ignore[no-untyped-def]
-        return form(weights, rule, parent, left, right, to_left, to_right)
+    def down(
+        weights: Any,
+        rule: int,
+        parent: Floats,
+        left: Floats,
+        right: Floats,
+        factor: Floats,
+        to_left: Floats,
+        to_right: Floats,
+        stats: Any,
+        share: Floats,
+    ) -> None:
+        form(weights, rule, parent, left, right, factor, to_left, to_right, stats, share)
 
     return down
 
 
-@overload(_tally)
-def _choose_tally(weights, rule, parent, left, right, factor, stats, share):  # type: ignore[no-untyped-def]
-    form = _FORMS[weights.instance_class]["tally"]
-
-    def tally(weights, rule, parent, left, right, factor, stats, share):  # type: ignore[no-untyped-def]
-        return form(weights, rule, parent, left, right, factor, stats, share)
-
-    return tally
-
-
-def empty_messages(forest: Forest, width: NDArray[np.int64]) -> Messages:
+def empty_messages(forest: Forest, width: Longs) -> Messages:
     """Messages of no mass; `width[symbol]` is how many numbers a message of that symbol has."""
     start = np.concatenate([[0], np.cumsum(width[forest.symbol])]).astype(np.int64)
     return Messages(start, np.zeros(start[-1]), np.full(len(forest.symbol), -np.inf))
 
 
 @kernel
-def _gather(messages, items, lo, hi, port, buffer):  # type: ignore[no-untyped-def]
+def _gather(messages: Messages, items: Ints, lo: int, hi: int, port: int, buffer: Floats) -> Floats:
     """The messages at one port of edges lo..hi, as the rows of a matrix; a row of one where there is no item."""
     first, count = items[lo, port], hi - lo
     if first < 0:
@@ -117,16 +140,21 @@ def _gather(messages, items, lo, hi, port, buffer):  # type: ignore[no-untyped-d
 
 
 @kernel
-def _scale(messages, item):  # type: ignore[no-untyped-def]
+def _scale(messages: Messages, item: int) -> float:
     return 0.0 if item < 0 else messages.scale[item]
 
 
 @kernel
-def _deposit(messages, item, values, scale):  # type: ignore[no-untyped-def]
+def _deposit(messages: Messages, item: int, values: Floats, scale: float) -> None:
     """Add exp(scale) * values to an item's message, whose own scale grows with its largest part."""
     if scale == -np.inf:
         return
     begin, end = messages.start[item], messages.start[item + 1]
+    if messages.scale[item] == -np.inf:  # the first part, and in a tree the only one
+        messages.scale[item] = scale
+        for x in range(begin, end):
+            messages.row[x] = values[x - begin]
+        return
     factor = 1.0
     if scale > messages.scale[item]:
         shrink = np.exp(messages.scale[item] - scale)
@@ -140,7 +168,7 @@ def _deposit(messages, item, values, scale):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _settle(messages, first, last):  # type: ignore[no-untyped-def]
+def _settle(messages: Messages, first: int, last: int) -> None:
     """Bring finished rows to a largest entry of one."""
     for item in range(first, last):
         begin, end = messages.start[item], messages.start[item + 1]
@@ -156,7 +184,7 @@ def _settle(messages, first, last):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _widest(messages):  # type: ignore[no-untyped-def]
+def _widest(messages: Messages) -> int:
     widest = 1
     for item in range(len(messages.scale)):
         widest = max(widest, messages.start[item + 1] - messages.start[item])
@@ -164,7 +192,7 @@ def _widest(messages):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def sweep_inside(forest, weights, inside):  # type: ignore[no-untyped-def]
+def sweep_inside(forest: Forest, weights: Any, inside: Messages) -> None:
     """All inside messages, level by level from the words up."""
     wide = _widest(inside)
     left_buffer, right_buffer, out_buffer = np.empty(BLOCK * wide), np.empty(BLOCK * wide), np.empty(BLOCK * wide)
@@ -191,76 +219,81 @@ def sweep_inside(forest, weights, inside):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def sweep_outside(forest, weights, inside, outside):  # type: ignore[no-untyped-def]
-    """All outside messages, level by level from the roots down."""
-    wide = max(_widest(inside), _widest(outside))
-    parent_buffer, left_buffer, right_buffer = np.empty(BLOCK * wide), np.empty(BLOCK * wide), np.empty(BLOCK * wide)
-    to_left_buffer, to_right_buffer = np.empty(BLOCK * wide), np.empty(BLOCK * wide)
+def _edge_factors(
+    forest: Forest, inside: Messages, outside: Messages, log_z: Floats, lo: int, hi: int, factor: Floats
+) -> None:
+    """What the scales of an edge's three messages come to over the sentence's Z."""
     ends = forest.ends
-    for k in range(len(forest.root)):
-        outside.scale[forest.root[k]] = 0.0
-        outside.row[outside.start[forest.root[k]] : outside.start[forest.root[k] + 1]] = 1.0
+    for e in range(lo, hi):
+        scale = outside.scale[ends[e, P]] + _scale(inside, ends[e, L]) + _scale(inside, ends[e, R])
+        # Divided before exponentiating, so that long sentences do not underflow.
+        z = log_z[forest.sentence[ends[e, P]]]
+        factor[e - lo] = 0.0 if z == -np.inf else np.exp(scale - z)
+
+
+@kernel
+def _pass_down(forest: Forest, outside: Messages, lo: int, hi: int) -> None:
+    """Edges without a rule: the child hears what its parent does."""
+    for e in range(lo, hi):
+        parent, child = forest.ends[e, P], forest.ends[e, L]
+        row = outside.row[outside.start[parent] : outside.start[parent + 1]]
+        _deposit(outside, child, row, outside.scale[parent])
+
+
+@kernel
+def _hand_down(
+    forest: Forest, inside: Messages, outside: Messages, lo: int, hi: int, to_left: Floats, to_right: Floats
+) -> None:
+    """Add what edges lo..hi say of their children to the children's outside messages."""
+    ends = forest.ends
+    for e in range(lo, hi):
+        above = outside.scale[ends[e, P]]
+        if ends[e, L] >= 0:
+            _deposit(outside, ends[e, L], to_left[e - lo], above + _scale(inside, ends[e, R]))
+        if ends[e, R] >= 0:
+            _deposit(outside, ends[e, R], to_right[e - lo], above + inside.scale[ends[e, L]])
+
+
+@kernel
+def sweep_outside(
+    forest: Forest, weights: Any, inside: Messages, log_z: Floats, outside: Messages, stats: Any, posterior: Floats
+) -> None:
+    """All outside messages, level by level from the roots down; expectations and edge posteriors on the way."""
+    wide = BLOCK * max(_widest(inside), _widest(outside))
+    parent_buffer, left_buffer, right_buffer = np.empty(wide), np.empty(wide), np.empty(wide)
+    to_left_buffer, to_right_buffer, factor = np.empty(wide), np.empty(wide), np.empty(BLOCK)
+    ends = forest.ends
+    for root in forest.root:
+        outside.scale[root] = 0.0
+        outside.row[outside.start[root] : outside.start[root + 1]] = 1.0
     for up in range(len(forest.level) - 1):
         depth = len(forest.level) - 2 - up
         _settle(outside, forest.layer[depth], forest.layer[depth + 1])
         for g in range(forest.level[depth], forest.level[depth + 1]):
             rule = forest.rule[forest.group[g]]
-            first = forest.group[g]
-            if ends[first, L] < 0:
+            if rule == PASS:
+                _pass_down(forest, outside, forest.group[g], forest.group[g + 1])
                 continue
-            for lo in range(first, forest.group[g + 1], BLOCK):
+            for lo in range(forest.group[g], forest.group[g + 1], BLOCK):
                 hi = min(lo + BLOCK, forest.group[g + 1])
                 parent = _gather(outside, ends, lo, hi, P, parent_buffer)
-                if rule == PASS:
-                    for m in range(hi - lo):
-                        _deposit(outside, ends[lo + m, L], parent[m], outside.scale[ends[lo + m, P]])
-                    continue
                 left = _gather(inside, ends, lo, hi, L, left_buffer)
                 right = _gather(inside, ends, lo, hi, R, right_buffer)
                 to_left = _space(outside, ends[lo, L], hi - lo, to_left_buffer)
                 to_right = _space(outside, ends[lo, R], hi - lo, to_right_buffer)
-                _down(weights, rule, parent, left, right, to_left, to_right)
-                for m in range(hi - lo):
-                    e = lo + m
-                    above = outside.scale[ends[e, P]]
-                    _deposit(outside, ends[e, L], to_left[m], above + _scale(inside, ends[e, R]))
-                    if ends[e, R] >= 0:
-                        _deposit(outside, ends[e, R], to_right[m], above + inside.scale[ends[e, L]])
+                _edge_factors(forest, inside, outside, log_z, lo, hi, factor)
+                _down(weights, rule, parent, left, right, factor[: hi - lo], to_left, to_right, stats, posterior[lo:hi])
+                _hand_down(forest, inside, outside, lo, hi, to_left, to_right)
 
 
 @kernel
-def _space(messages, item, count, buffer):  # type: ignore[no-untyped-def]
+def _space(messages: Messages, item: int, count: int, buffer: Floats) -> Floats:
     width = 1 if item < 0 else messages.start[item + 1] - messages.start[item]
     return buffer[: count * width].reshape(count, width)
 
 
 @kernel
-def expectations(forest, weights, inside, outside, log_z, stats, posterior):  # type: ignore[no-untyped-def]
-    """Add every rule's expectation to `stats` and set the posterior of every edge that has a rule."""
-    wide = max(_widest(inside), _widest(outside))
-    parent_buffer, left_buffer, right_buffer = np.empty(BLOCK * wide), np.empty(BLOCK * wide), np.empty(BLOCK * wide)
-    factor = np.empty(BLOCK)
-    ends = forest.ends
-    for g in range(len(forest.group) - 1):
-        rule = forest.rule[forest.group[g]]
-        if rule == PASS:
-            continue
-        for lo in range(forest.group[g], forest.group[g + 1], BLOCK):
-            hi = min(lo + BLOCK, forest.group[g + 1])
-            for m in range(hi - lo):
-                e = lo + m
-                scale = outside.scale[ends[e, P]] + _scale(inside, ends[e, L]) + _scale(inside, ends[e, R])
-                # Divided before exponentiating, so that long sentences do not underflow.
-                z = log_z[forest.sentence[ends[e, P]]]
-                factor[m] = 0.0 if z == -np.inf else np.exp(scale - z)
-            parent = _gather(outside, ends, lo, hi, P, parent_buffer)
-            left = _gather(inside, ends, lo, hi, L, left_buffer)
-            right = _gather(inside, ends, lo, hi, R, right_buffer)
-            _tally(weights, rule, parent, left, right, factor[: hi - lo], stats, posterior[lo:hi])
-
-
-@kernel
-def _log_partition(forest, inside):  # type: ignore[no-untyped-def]
+def _log_partition(forest: Forest, inside: Messages) -> Floats:
     log_z = np.full(len(forest.root), -np.inf)
     for k in range(len(forest.root)):
         root = forest.root[k]
@@ -270,20 +303,17 @@ def _log_partition(forest, inside):  # type: ignore[no-untyped-def]
     return log_z
 
 
-def inside_only(forest: Forest, weights: Any, width: NDArray[np.int64]) -> tuple[Floats, Messages]:
+def inside_only(forest: Forest, weights: Any, width: Longs) -> tuple[Floats, Messages]:
     """log Z of every sentence of the forest, and the inside messages."""
     inside = empty_messages(forest, width)
     sweep_inside(forest, weights, inside)
     return _log_partition(forest, inside), inside
 
 
-def infer(
-    forest: Forest, weights: Any, stats: Any, width: NDArray[np.int64], outside_width: NDArray[np.int64] | None = None
-) -> Inference:
-    """Both sweeps and the expectations, which are added to `stats` (of the same type as the weights)."""
+def infer(forest: Forest, weights: Any, stats: Any, width: Longs, outside_width: Longs | None = None) -> Inference:
+    """Both sweeps; expectations are added to `stats`, of the same type as the weights."""
     log_z, inside = inside_only(forest, weights, width)
     outside = empty_messages(forest, width if outside_width is None else outside_width)
-    sweep_outside(forest, weights, inside, outside)
     posterior = np.zeros(len(forest.rule))
-    expectations(forest, weights, inside, outside, log_z, stats, posterior)
+    sweep_outside(forest, weights, inside, log_z, outside, stats, posterior)
     return Inference(log_z, inside, outside, posterior)

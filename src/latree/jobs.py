@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from itertools import islice
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from itertools import chain, islice
+from multiprocessing import resource_tracker
 from typing import Any, TypeVar
 
+from latree.errors import LatreeError
 from latree.models.base import BATCH, ForestModel
 from latree.results import Analysis
 from latree.search import Objective
@@ -37,23 +42,57 @@ def _work(batch: list[Sequence[str]], objective: Objective) -> list[Any]:
 def analyse_all(
     model: ForestModel[Result], sentences: Iterable[Sequence[str]], jobs: int, objective: Objective
 ) -> Iterator[Result]:
-    """One analysis a sentence, in order."""
+    """One analysis a sentence, in order.  Closing the iterator early stops the workers at once."""
     if jobs <= 1:
         yield from model.analyse(sentences, objective)
         return
+    source = iter(sentences)
+    # The first batch is done here: a short input starts no worker, and kernels are compiled once, not by every worker.
+    yield from model.analyse(islice(source, BATCH), objective)
+    if first := list(islice(source, BATCH)):
+        batches = iter(lambda: list(islice(source, BATCH)), [])
+        yield from _spread(model, chain([first], batches), jobs, objective)
+
+
+def _spread(
+    model: ForestModel[Result], batches: Iterable[list[Sequence[str]]], jobs: int, objective: Objective
+) -> Iterator[Result]:
     options = {"threshold": model.threshold, "max_length": model.max_length}
     # One BLAS thread a worker: the workers are the parallelism.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(jobs, context, _start_worker, (model.kind, *model.state(), options))
-    source = iter(sentences)
     waiting: deque[Future[list[Result]]] = deque()
     try:
-        while True:
-            while len(waiting) < 4 * jobs and (batch := list(islice(source, BATCH))):
+        for batch in batches:
+            with _interrupts_held():
                 waiting.append(pool.submit(_work, batch, objective))
-            if not waiting:
-                return
+            # What is ready goes out before more is read, since reading may wait for a slow pipe.
+            while waiting and (len(waiting) >= 4 * jobs or waiting[0].done()):
+                yield from waiting.popleft().result()
+        while waiting:
             yield from waiting.popleft().result()
+    except BrokenProcessPool:
+        raise LatreeError(
+            "a worker process died, perhaps for want of memory; try --max-length or fewer --jobs"
+        ) from None
+    except BaseException:  # an interrupt, a closed pipe, a fault in the input: nobody waits for what is under way
+        for worker in list((pool._processes or {}).values()):
+            worker.terminate()
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Workers started in here never see Ctrl-C, which goes to every process at a terminal; ours comes late, not lost."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # it is started with the first worker, and would let interrupts through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -15,12 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from latree.arrays import Floats, Ints, Longs
 from latree.cky import Chart, cell
 from latree.forest import PASS, Piece, trim
 from latree.grammar import NONE, Grammar
 from latree.jit import kernel
-
-Ints = NDArray[np.int32]
 
 
 class RuleFinder(NamedTuple):
@@ -61,20 +60,20 @@ class _Store(NamedTuple):
     item: Ints  # [room, 3] symbol, start, end
     edge: Ints  # [room, 4] rule, parent, left, right
     seen: Ints  # [room, 2] symbol and item, by cell: what rules above may use
-    seen_start: NDArray[np.int64]  # [cells + 1]
+    seen_start: Longs  # [cells + 1]
     place: Ints  # [levels, symbols] items of the cell at hand
-    used: NDArray[np.int64]  # rows in use of item, edge, seen
+    used: Longs  # rows in use of item, edge, seen
 
 
 class Survivors(NamedTuple):
     """The symbols that each cell keeps: symbol[start[c] : start[c + 1]]."""
 
-    start: NDArray[np.int64]
+    start: Longs
     symbol: Ints
 
 
 @kernel
-def _survivors(inside, outside, limit):  # type: ignore[no-untyped-def]
+def _survivors(inside: Floats, outside: Floats, limit: float) -> tuple[Longs, Ints]:
     """What has an inside times outside of at least the limit."""
     cells, symbols = inside.shape
     start, found = np.zeros(cells + 1, np.int64), 0
@@ -89,8 +88,8 @@ def _survivors(inside, outside, limit):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _add_item(store, symbol, start, end):  # type: ignore[no-untyped-def]
-    k = store.used[0]
+def _add_item(store: _Store, symbol: int, start: int, end: int) -> int:
+    k: int = store.used[0]
     if k < len(store.item):
         store.item[k, 0], store.item[k, 1], store.item[k, 2] = symbol, start, end
     store.used[0] += 1
@@ -98,7 +97,7 @@ def _add_item(store, symbol, start, end):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _add_edge(store, rule, parent, left, right):  # type: ignore[no-untyped-def]
+def _add_edge(store: _Store, rule: int, parent: int, left: int, right: int) -> None:
     k = store.used[1]
     if k < len(store.edge):
         store.edge[k, 0], store.edge[k, 1], store.edge[k, 2], store.edge[k, 3] = rule, parent, left, right
@@ -106,7 +105,7 @@ def _add_edge(store, rule, parent, left, right):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _show(store, symbol, item):  # type: ignore[no-untyped-def]
+def _show(store: _Store, symbol: int, item: int) -> None:
     """Let rules above use an item of the cell at hand."""
     k = store.used[2]
     store.seen[k, 0], store.seen[k, 1] = symbol, item
@@ -114,7 +113,7 @@ def _show(store, symbol, item):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _tag_items(store, find, i, tags):  # type: ignore[no-untyped-def]
+def _tag_items(store: _Store, find: RuleFinder, i: int, tags: Survivors) -> None:
     all_tags = find.pair.shape[0] - find.first_tag
     for k in range(tags.start[i], tags.start[i + 1]):
         symbol = tags.symbol[k] + find.first_tag
@@ -125,7 +124,7 @@ def _tag_items(store, find, i, tags):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _binary_edges(store, find, n, i, j):  # type: ignore[no-untyped-def]
+def _binary_edges(store: _Store, find: RuleFinder, n: int, i: int, j: int) -> None:
     """All binary edges into the lowest items of span (i, j)."""
     for s in range(i + 1, j):
         left, right = cell(n, s - i, i), cell(n, j - s, s)
@@ -141,7 +140,7 @@ def _binary_edges(store, find, n, i, j):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _unary_level(store, find, level, i, j, wanted):  # type: ignore[no-untyped-def]
+def _unary_level(store: _Store, find: RuleFinder, level: int, i: int, j: int, wanted: NDArray[np.bool_]) -> None:
     """Items of the next level of unary rules over span (i, j), and the edges into them; on top only those `wanted`."""
     symbols = find.pair.shape[0]
     place, any_symbol = store.place, level < find.steps
@@ -163,7 +162,7 @@ def _unary_level(store, find, level, i, j, wanted):  # type: ignore[no-untyped-d
 
 
 @kernel
-def _root_edges(store, find, n):  # type: ignore[no-untyped-def]
+def _root_edges(store: _Store, find: RuleFinder, n: int) -> None:
     """The root: its binary rules, and its unary rules over what spans the whole sentence."""
     symbols = find.pair.shape[0]
     store.place[:] = NONE
@@ -180,7 +179,7 @@ def _root_edges(store, find, n):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _harvest(store, find, n, base, top, tags):  # type: ignore[no-untyped-def]
+def _harvest(store: _Store, find: RuleFinder, n: int, base: Survivors, top: Survivors, tags: Survivors) -> None:
     """All items and edges among the survivors, children first."""
     wanted = np.zeros(find.first_tag, np.bool_)
     for width in range(1, n + 1):

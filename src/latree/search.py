@@ -12,16 +12,15 @@ from functools import cached_property
 from typing import Any, Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from latree import decode
+from latree.arrays import Floats, Longs
 from latree.errors import LatreeError
 from latree.forest import PASS, Forest, P, Piece, assemble, derivation
 from latree.grammar import Grammar
 from latree.infer import Inference, infer, inside_only
 from latree.results import Constituent
 
-Floats = NDArray[np.float64]
 Objective = Literal["max-rule", "max-rule-sum", "viterbi"]
 OBJECTIVES: tuple[Objective, ...] = ("max-rule", "max-rule-sum", "viterbi")
 
@@ -38,7 +37,7 @@ class Searchable(Protocol):
 
     grammar: Grammar
 
-    def widths(self) -> NDArray[np.int64]:
+    def widths(self) -> Longs:
         """How many numbers a message of each symbol has."""
 
     def prune(self, coarse: Any, threshold: float) -> Piece:
@@ -47,8 +46,8 @@ class Searchable(Protocol):
     def weights(self, emissions: Floats) -> Any:
         """The weights of a forest whose lexical entries are these."""
 
-    def statistics(self, weights: Any) -> Any:
-        """Statistics of no mass, of the weights' type."""
+    def no_statistics(self, weights: Any) -> Any:
+        """Statistics of the weights' type that keep nothing: a search is after posteriors alone."""
 
     def viterbi_scores(self, forest: Forest, weights: Any) -> Floats:
         """log weight of each edge."""
@@ -74,8 +73,8 @@ class Search:
 
     @cached_property
     def inference(self) -> Inference:
-        stats = self.model.statistics(self.weights)
-        return infer(self.forest, self.weights, stats, self.model.widths())
+        nothing = self.model.no_statistics(self.weights)
+        return infer(self.forest, self.weights, nothing, self.model.widths())
 
     def scores(self, objective: Objective) -> Floats:
         """One score an edge; the best derivation maximises their sum."""
@@ -116,7 +115,7 @@ class PhraseTable:
 
     labels: tuple[str, ...]
     size: int  # no word position reaches this
-    key: NDArray[np.int64]  # sentence, start, end, label
+    key: Longs  # sentence, start, end, label
     probability: Floats
 
     @classmethod

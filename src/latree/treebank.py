@@ -32,6 +32,7 @@ _SUFFIXES: dict[str, Format] = {
     **dict.fromkeys((".conllu", ".conll"), "conllu"),
 }
 _CONLLU_START = re.compile(r"#|\d+([-.]\d+)?\t")
+_BETWEEN = re.compile(r"(\t| {2,})")  # as conllu splits
 _COLUMNS = ("id", "form", "lemma", "upos", "xpos")
 
 
@@ -172,29 +173,36 @@ def read_tagged(path: str | Path, column: Column | None = None) -> Iterator[Tagg
 
 def read_conllu(path: str | Path) -> Iterator[ConlluSentence]:
     """The sentences of a CoNLL-U file: numbered words only, neither multiword lines (3-4) nor empty nodes (8.1)."""
-    return (sentence for _, sentence in _read_sentences(path, _COLUMNS))
+    return (sentence for _, sentence in _read_sentences(path))
 
 
-def read_conllu_tokens(path: str | Path) -> Iterator[conllu.TokenList]:
-    """The same sentences with all their columns, lines and comments, to be changed and written again."""
-    return (tokens for tokens, _ in _read_sentences(path, conllu.parser.DEFAULT_FIELDS))
+def read_conllu_lines(path: str | Path) -> Iterator[tuple[tuple[str, ...], ConlluSentence]]:
+    """The same sentences with all their lines as they stand, comments too, to be changed and written again."""
+    return _read_sentences(path)
 
 
-def numbered_words(tokens: conllu.TokenList) -> list[Any]:
-    """The tokens to be tagged: neither multiword lines nor empty nodes."""
-    return [token for token in tokens if not isinstance(token["id"], tuple)]
+def retag(lines: Iterable[str], column: Column, tags: Sequence[str]) -> list[str]:
+    """The lines of a sentence with one column filled; all else goes through as it came."""
+    place, names = _COLUMNS.index(column), iter(tags)
+    changed = []
+    for line in lines:
+        fields = _BETWEEN.split(line)  # with what stands between them
+        if fields[0].strip().isdecimal():  # neither a comment, nor a multiword line (3-4), nor an empty node (8.1)
+            fields[2 * place] = next(names)
+        changed.append("".join(fields))
+    return changed
 
 
-def _read_sentences(path: str | Path, columns: Sequence[str]) -> Iterator[tuple[conllu.TokenList, ConlluSentence]]:
+def _read_sentences(path: str | Path) -> Iterator[tuple[tuple[str, ...], ConlluSentence]]:
     found = False
     with open_text(path) as lines:
         source = _SentenceLines(lines, _name(path))
         try:
-            for tokens in conllu.parse_incr(cast(TextIO, source), fields=columns):
+            for tokens in conllu.parse_incr(cast(TextIO, source), fields=_COLUMNS):
                 sentence = source.sentence(tokens)
                 if sentence.words:
                     found = True
-                    yield tokens, sentence
+                    yield tuple(source.all), sentence
         except ParseException as error:
             raise source.fault(error) from None
     if not found:
@@ -208,14 +216,17 @@ class _SentenceLines:
 
     def __init__(self, lines: Iterator[str], file: str) -> None:
         self.lines, self.file = lines, file
-        self.tokens: list[tuple[int, str]] = []  # number and text of the sentence's lines, comments left out
+        self.all: list[str] = []  # the sentence's lines, without their ends
+        self.tokens: list[tuple[int, str]] = []  # the same with their numbers, comments left out
 
     def __iter__(self) -> Iterator[str]:
         for number, line in enumerate(self.lines, start=1):
             if line.isspace():
                 yield line  # upon which conllu parses the sentence, before it asks for more
+                self.all.clear()
                 self.tokens.clear()
                 continue
+            self.all.append(line.rstrip("\r\n"))
             if not line.lstrip().startswith("#"):
                 self.tokens.append((number, line))
             yield line

@@ -8,14 +8,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from latree.arrays import Floats, Ints, Longs
 from latree.forest import Piece, trim
 from latree.grammar import NONE, Grammar
 from latree.jit import kernel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int32]
 
 
 class Chain(NamedTuple):
@@ -69,7 +66,7 @@ def chain(rules: ChainRules, theta: Floats) -> Chain:
 
 
 @kernel
-def _forward_backward(start, step, stop, emissions):  # type: ignore[no-untyped-def]
+def _forward_backward(start: Floats, step: Floats, stop: Floats, emissions: Floats) -> tuple[float, Floats]:
     n = len(emissions)
     forward, backward = np.empty_like(emissions), np.empty_like(emissions)
     log_z = 0.0
@@ -130,17 +127,17 @@ class _LatticeBuilder:
         self.ends: list[Ints] = []
         self.count = 0
 
-    def items(self, symbols: NDArray[np.int64], start: int, end: int) -> NDArray[np.int64]:
+    def items(self, symbols: Longs, start: int, end: int) -> Longs:
         self.symbol.append(symbols.astype(np.int32))
         self.span.append((start, end, len(symbols)))
         self.count += len(symbols)
         return np.arange(self.count - len(symbols), self.count)
 
-    def add(self, rule: NDArray[np.int64], parent: NDArray[np.int64], left: NDArray[np.int64]) -> None:
+    def add(self, rule: Longs, parent: Longs, left: Longs) -> None:
         self.rule.append(rule.astype(np.int32))
         self.ends.append(np.stack([parent, left, np.full(len(parent), NONE)], 1).astype(np.int32))
 
-    def edges(self, rule: Ints, parent: NDArray[np.int64], left: NDArray[np.int64]) -> None:
+    def edges(self, rule: Ints, parent: Longs, left: Longs) -> None:
         """One edge for each rule in a table [parents, lefts]."""
         row, column = np.nonzero(rule != NONE)
         self.add(rule[row, column].astype(np.int64), parent[row], left[column])

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from latree.arrays import Floats
 from latree.errors import LatreeError
 from latree.signatures import Scheme, Token, make_scheme, read_scheme
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Sentences = Sequence[Sequence[tuple[str, int]]]
 

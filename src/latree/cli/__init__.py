@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import NoReturn, ParamSpec
 
 import typer
 
@@ -15,6 +19,8 @@ from latree.cli.tag import tag
 from latree.cli.train import train
 from latree.errors import LatreeError
 
+Arguments = ParamSpec("Arguments")
+
 app = typer.Typer(
     help="Latent-subtype grammars for parsing and tagging.",
     no_args_is_help=True,
@@ -22,12 +28,43 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command()(train)
-app.command()(parse)
-app.command()(tag)
-app.command("eval")(evaluate)
-app.command()(show)
-app.command()(bench)
+
+
+def _guarded(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
+    """Faults that the user can mend are one line, not a traceback.  This lies inside typer, which has its own ways."""
+
+    @wraps(command)
+    def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except LatreeError as error:
+            _leave(str(error))
+        except KeyboardInterrupt:
+            _leave("interrupted; what was printed before is complete", 130)
+        except BrokenPipeError:
+            # The reader (head, less) has gone: leave quietly, and keep Python from flushing into the void.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(0)
+        except MemoryError:
+            _leave("out of memory; try --max-length or fewer --jobs")
+        except OSError as error:
+            reason = error.strerror or str(error)
+            _leave(reason if error.filename is None else f"{error.filename}: {reason}")
+
+    return run
+
+
+def _leave(message: str, code: int = 1) -> NoReturn:
+    print(f"latree: {message}", file=sys.stderr)
+    sys.exit(code)
+
+
+app.command()(_guarded(train))
+app.command()(_guarded(parse))
+app.command()(_guarded(tag))
+app.command("eval")(_guarded(evaluate))
+app.command()(_guarded(show))
+app.command()(_guarded(bench))
 
 
 def _version(wanted: bool) -> None:
@@ -46,27 +83,9 @@ def options(
 
 
 def main() -> None:
-    """Run the command; faults that the user can mend are one line, not a traceback.
-
-    Exit codes: 0 done, 1 the input or a file is at fault, 2 the command line is, 130 interrupted.
-    """
+    """Run the command.  Exit codes: 0 done, 1 the input or a file is at fault, 2 the command line is, 130 interrupted."""
     # One thread for matrix products: sentences are spread over --jobs instead.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    try:
-        app()
-    except LatreeError as error:
-        print(f"latree: {error}", file=sys.stderr)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        print("latree: interrupted; what was printed before is complete", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:
-        # The reader (head, less) has gone: leave quietly, and keep Python from flushing into the void.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
-    except MemoryError:
-        print("latree: out of memory; try --max-length or fewer --jobs", file=sys.stderr)
-        sys.exit(1)
-    except OSError as error:
-        print(f"latree: {error.strerror or error}", file=sys.stderr)
-        sys.exit(1)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # as the input is, whatever the locale
+    app()

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from threading import Timer
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import typer
 
@@ -14,8 +18,8 @@ from latree.errors import LatreeError
 if TYPE_CHECKING:
     from latree.labels import LabelRules
     from latree.models.base import ForestModel
-    from latree.results import Analysis
 
+T = TypeVar("T")
 InputFormat = Literal["text", "ptb", "conllu"]
 Objective = Literal["max-rule", "max-rule-sum", "viterbi"]
 
@@ -27,6 +31,11 @@ OBJECTIVE = typer.Option("max-rule", "--objective", help="What the best analysis
 JSON = typer.Option(False, "--json", help="One JSON object a line.")
 TOKENIZE = typer.Option(False, "--tokenize", help="The input is running text: split off punctuation and clitics.")
 FORMAT = typer.Option(None, "--format", help="Format of the input; else by file name, plain text by default.")
+
+
+PATIENCE = 2.0  # seconds of compilation after which the user is told
+COMPILING = "compiling the kernels; this happens once and takes about half a minute"
+_TREE_OR_CONLLU = re.compile(r"\s*(?:(?P<ptb>\(\s*[^\s()]*\s*\()|(?P<conllu>\d+(?:-\d+)?\t.*\t))")
 
 
 def load_model(path: Path | None, max_length: int | None = None) -> ForestModel[Any]:
@@ -75,9 +84,36 @@ def _text_sentences(path: str, tokenize: bool) -> Iterator[list[str]]:
     from latree.tokenize import tokens_of
     from latree.treebank import open_text
 
+    asked = False
     with open_text(path) as lines:
         for line in lines:
+            if not asked and not line.isspace():
+                asked = True
+                if other := _TREE_OR_CONLLU.match(line):
+                    note(f"{path}: read as plain text, but looks otherwise; is it --format {other.lastgroup}?")
             yield tokens_of(line, split=tokenize)
+
+
+def analyse(
+    model: ForestModel[Any], inputs: Sequence[str] | None, sentences: Iterable[Sequence[str]], jobs: int, objective: Any
+) -> Generator[Any, None, None]:
+    """The best analysis of every sentence, in batches; one at a time where they are typed."""
+    from latree.jobs import analyse_all
+
+    if at_terminal(inputs):
+        # Whoever types a line is waiting for its result, not for the other lines of a batch.
+        for tokens in sentences:
+            yield from model.analyse([tokens], objective)
+    else:
+        yield from analyse_all(model, sentences, jobs, objective)
+
+
+def at_terminal(inputs: Sequence[str] | None) -> bool:
+    """Whether the sentences are typed, in which case the user is told that it is their turn."""
+    typed = "-" in (inputs or ["-"]) and sys.stdin.isatty()
+    if typed:
+        note("reading from the terminal; Ctrl-D ends it")
+    return typed
 
 
 class Tally:
@@ -87,12 +123,19 @@ class Tally:
         self.sentences = 0
         self.troubled = 0
 
-    def watch(self, analyses: Iterable[Any]) -> Iterator[Any]:
-        for analysis in analyses:
-            self.see(analysis)
-            yield analysis
+    def watch(self, analyses: Generator[T, None, None]) -> Generator[T, None, None]:
+        """The same analyses, or lists of which the first tells; where kernels must be compiled first, that is told.
 
-    def see(self, analysis: Analysis) -> None:
+        To be closed, after an exception too: else the workers of several jobs go on with what they have.
+        """
+        with closing(analyses):
+            with telling_of_compilation():
+                first = list(islice(analyses, 1))
+            for analysis in chain(first, analyses):
+                self.see(analysis[0] if isinstance(analysis, list) else analysis)
+                yield analysis
+
+    def see(self, analysis: Any) -> None:
         self.sentences += 1
         if analysis.status in ("recovered", "failed"):
             self.troubled += 1
@@ -101,6 +144,29 @@ class Tally:
     def close(self) -> None:
         if self.troubled:
             note(f"{self.troubled} of {self.sentences} sentences have a stand-in")
+
+
+@contextmanager
+def telling_of_compilation() -> Iterator[None]:
+    """Where kernels are compiled in here for more than a moment, say so, once."""
+    from numba.core import event
+
+    timer = Timer(PATIENCE, note, [COMPILING])
+    timer.daemon = True
+
+    class Starter(event.Listener):  # type: ignore[misc]
+        def on_start(self, event: Any) -> None:
+            if timer.ident is None:  # it was not started yet
+                timer.start()
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    try:
+        with event.install_listener("numba:compile", Starter()):
+            yield
+    finally:
+        timer.cancel()
 
 
 def with_progress(items: Iterable[Any], title: str, quiet: bool, total: int | None = None) -> Iterable[Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +22,12 @@ if TYPE_CHECKING:
 def parse(
     inputs: list[str] = common.INPUTS,
     model: Path = common.MODEL,
-    kbest: int = typer.Option(0, "--kbest", min=0, help="List the N best trees of each sentence, then a blank line."),
+    kbest: int = typer.Option(
+        0,
+        "--kbest",
+        min=0,
+        help="List the N best trees of each sentence, then a blank line (in JSON: numbered by rank).",
+    ),
     scores: bool = typer.Option(
         False, "--scores", help="Tab-separated before each tree: log P(T,w), log P(w), P(T|w), status."
     ),
@@ -40,16 +47,29 @@ def parse(
     sentences = common.read_sentences(inputs, form, tokenize=tokenize, labels=parser.labels)
     tally = common.Tally()
     if kbest:
-        for tokens in sentences:
-            found = parser.kbest(tokens, kbest, objective)
-            tally.see(found[0])
-            for one in found:
-                _show(one, scores, json_lines, draw)
-            common.emit("")
+        if jobs > 1:
+            common.note("--kbest runs in one process; --jobs is left aside")
+        lists = _lists(parser, inputs, sentences, kbest, objective)
+        with closing(tally.watch(lists)) as ranked:
+            for best in ranked:
+                for rank, one in enumerate(best, start=1):
+                    _show(one, scores, json_lines, draw, rank)
+                if not json_lines:
+                    common.emit("")
     else:
-        for one in tally.watch(parser.parse_all(sentences, jobs, objective)):
-            _show(one, scores, json_lines, draw)
+        analyses = common.analyse(parser, inputs, sentences, jobs, objective)
+        with closing(tally.watch(analyses)) as results:
+            for one in results:
+                _show(one, scores, json_lines, draw)
     tally.close()
+
+
+def _lists(
+    parser: Parser, inputs: list[str], sentences: Iterator[list[str]], k: int, objective: common.Objective
+) -> Generator[list[Parse], None, None]:
+    common.at_terminal(inputs)
+    for tokens in sentences:
+        yield parser.kbest(tokens, k, objective)
 
 
 def _parser(path: Path | None, max_length: int | None) -> Parser:
@@ -61,17 +81,18 @@ def _parser(path: Path | None, max_length: int | None) -> Parser:
     return model
 
 
-def _show(one: Parse, scores: bool, json_lines: bool, draw: bool) -> None:
+def _show(one: Parse, scores: bool, json_lines: bool, draw: bool, rank: int | None = None) -> None:
     if json_lines:
-        common.emit(json.dumps(one.to_json(), ensure_ascii=False))
-    elif draw and one.tree is not None:
+        place = {} if rank is None else {"rank": rank}
+        common.emit(json.dumps(one.to_json() | place, ensure_ascii=False))
+        return
+    numbers = f"{one.log_joint:.6f}\t{one.log_marginal:.6f}\t{one.probability:.6g}\t{one.status}"
+    if draw and one.tree is not None:
         from shutil import get_terminal_size
 
         from latree.draw import draw as drawing
 
-        common.emit(drawing(one.tree, get_terminal_size().columns if sys.stdout.isatty() else None) + "\n")
-    elif scores:
-        numbers = f"{one.log_joint:.6f}\t{one.log_marginal:.6f}\t{one.probability:.6g}\t{one.status}"
-        common.emit(f"{numbers}\t{one}")
+        picture = drawing(one.tree, get_terminal_size().columns if sys.stdout.isatty() else None)
+        common.emit(f"{numbers}\n{picture}\n" if scores else f"{picture}\n")
     else:
-        common.emit(str(one))
+        common.emit(f"{numbers}\t{one}" if scores else str(one))

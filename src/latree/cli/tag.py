@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import closing
 from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,48 +30,48 @@ def tag(
 ) -> None:
     """Tag sentences with a tagger, or with the tags of a parser's best trees.
 
-    CoNLL-U in gives CoNLL-U out, all other columns kept; text in gives a line of word/TAG pairs.
+    CoNLL-U in gives CoNLL-U out, all other columns kept; text in gives a line of word/TAG pairs; --json gives neither.
     """
     tagger = common.load_model(model)
     tally = common.Tally()
     for path in inputs or ["-"]:
-        if (form or common.format_of(path)) == "conllu":
+        if not json_lines and (form or common.format_of(path)) == "conllu":
             _tag_conllu(tagger, path, tally, jobs, objective)
             continue
         sentences = common.read_sentences([path], form, tokenize=tokenize, labels=getattr(tagger, "labels", None))
-        for one in tally.watch(_taggings(tagger, sentences, jobs, objective)):
-            if json_lines:
-                common.emit(json.dumps(one.to_json(), ensure_ascii=False))
-            else:
-                pairs = zip(one.tokens, one.tags, strict=True)
-                common.emit(" ".join(f"{word}{separator}{name}" for word, name in pairs))
+        with closing(tally.watch(_taggings(tagger, path, sentences, jobs, objective))) as results:
+            for one in results:
+                if json_lines:
+                    common.emit(json.dumps(one.to_json(), ensure_ascii=False))
+                else:
+                    pairs = zip(one.tokens, one.tags, strict=True)
+                    common.emit(" ".join(f"{word}{separator}{name}" for word, name in pairs))
     tally.close()
 
 
 def _taggings(
-    model: ForestModel[Any], sentences: Iterator[Sequence[str]], jobs: int, objective: common.Objective
-) -> Iterator[Tagging]:
-    from latree.jobs import analyse_all
+    model: ForestModel[Any], path: str, sentences: Iterable[Sequence[str]], jobs: int, objective: common.Objective
+) -> Generator[Tagging, None, None]:
     from latree.results import Parse, Tagging
 
-    for one in analyse_all(model, sentences, jobs, objective):
-        if isinstance(one, Parse):
-            tags = tuple(one.tree.tags()) if one.tree else ()
-            yield Tagging(one.tokens, one.log_joint, one.log_marginal, one.status, one.reason, tags=tags)
-        else:
-            yield one
+    with closing(common.analyse(model, [path], sentences, jobs, objective)) as analyses:
+        for one in analyses:
+            if isinstance(one, Parse):
+                tags = tuple(one.tree.tags()) if one.tree else ()
+                yield Tagging(one.tokens, one.log_joint, one.log_marginal, one.status, one.reason, tags=tags)
+            else:
+                yield one
 
 
 def _tag_conllu(
     model: ForestModel[Any], path: str, tally: common.Tally, jobs: int, objective: common.Objective
 ) -> None:
     """Fill the model's column; everything else goes through as it came."""
-    from latree.treebank import numbered_words, read_conllu_tokens
+    from latree.treebank import read_conllu_lines, retag
 
     column = getattr(model, "column", "xpos")
-    kept, source = tee(read_conllu_tokens(path))
-    words = ([token["form"] for token in numbered_words(tokens)] for tokens in source)
-    for tokens, one in zip(kept, tally.watch(_taggings(model, words, jobs, objective)), strict=True):
-        for token, name in zip(numbered_words(tokens), one.tags, strict=True):
-            token[column] = name
-        common.emit(tokens.serialize().rstrip("\n") + "\n")
+    kept, source = tee(read_conllu_lines(path))
+    words = (sentence.words for _, sentence in source)
+    with closing(tally.watch(_taggings(model, path, words, jobs, objective))) as results:
+        for (lines, _), one in zip(kept, results, strict=True):
+            common.emit("\n".join(retag(lines, column, one.tags)) + "\n")

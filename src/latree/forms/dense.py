@@ -3,8 +3,8 @@
 Grouped by rule, inside, outside and expectation are plain matrix products over a group's edges m:
 
     up      out[m, x]     = sum_yz  (left[m, y] right[m, z])  T[x, yz]
-    down    D[m, yz]      = sum_x   parent[m, x] T[x, yz],  then contracted with the other child
-    tally   E[x, yz]     += T[x, yz] sum_m factor[m] parent[m, x] (left[m, y] right[m, z])
+    down    D[m, yz]      = sum_x   parent[m, x] T[x, yz],  contracted with the one child for the other
+            E[x, yz]     += T[x, yz] sum_m factor[m] parent[m, x] (left[m, y] right[m, z])
 
 A lexical entry is a vector e[x] that stands on the diagonal between its parent and the rest of a tag lattice
 (left port; a row of one in a tree, where nothing follows).
@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from latree.arrays import Floats, Ints, Longs
 from latree.grammar import Grammar
 from latree.infer import register
 from latree.jit import kernel
@@ -25,12 +25,12 @@ from latree.jit import kernel
 class Dense(NamedTuple):
     """Weights, or statistics of the same type: all tensors laid end to end, lexical entries after the rules."""
 
-    theta: NDArray[np.float64]
-    start: NDArray[np.int64]  # [rules + entries] where a tensor begins
-    dims: NDArray[np.int32]  # [rules + entries, 3]; (x, 0, 0) marks a lexical entry
+    theta: Floats
+    start: Longs  # [rules + entries] where a tensor begins
+    dims: Ints  # [rules + entries, 3]; (x, 0, 0) marks a lexical entry
 
 
-def dense(grammar: Grammar, theta: NDArray[np.float64], entries: NDArray[np.float64], size: NDArray[np.int64]) -> Dense:
+def dense(grammar: Grammar, theta: Floats, entries: Floats, size: Longs) -> Dense:
     """Weights of one batch: the rules' tensors, then lexical entries [words, tags' subtypes laid end to end]."""
     padded = np.append(size, 1)  # an absent child is one wide
     rule_dims = padded[grammar.rules]
@@ -48,8 +48,13 @@ def zeros_like(weights: Dense) -> Dense:
     return weights._replace(theta=np.zeros_like(weights.theta))
 
 
+def no_statistics(weights: Dense) -> Dense:
+    """For inference that is after posteriors alone."""
+    return weights._replace(theta=np.zeros(0))
+
+
 @kernel
-def _outer(left, right):  # type: ignore[no-untyped-def]
+def _outer(left: Floats, right: Floats) -> Floats:
     """Row by row: every product left[m, y] right[m, z]."""
     count, wide, narrow = left.shape[0], left.shape[1], right.shape[1]
     product = np.empty((count, wide * narrow))
@@ -61,23 +66,24 @@ def _outer(left, right):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _tensor(weights, rule):  # type: ignore[no-untyped-def]
+def _tensor(weights: Dense, rule: int) -> Floats:
     x, yz = weights.dims[rule, 0], weights.dims[rule, 1] * weights.dims[rule, 2]
     return weights.theta[weights.start[rule] : weights.start[rule] + x * yz].reshape(x, yz)
 
 
 @kernel
-def _entry(weights, rule):  # type: ignore[no-untyped-def]
+def _entry(weights: Dense, rule: int) -> Floats:
     return weights.theta[weights.start[rule] : weights.start[rule] + weights.dims[rule, 0]]
 
 
 @kernel
-def _is_number(weights, rule):  # type: ignore[no-untyped-def]
-    return weights.dims[rule, 0] == 1 and weights.dims[rule, 1] <= 1 and weights.dims[rule, 2] <= 1
+def _is_number(weights: Dense, rule: int) -> bool:
+    number: bool = weights.dims[rule, 0] == 1 and weights.dims[rule, 1] <= 1 and weights.dims[rule, 2] <= 1
+    return number
 
 
 @kernel
-def up(weights, rule, left, right, out):  # type: ignore[no-untyped-def]
+def up(weights: Dense, rule: int, left: Floats, right: Floats, out: Floats) -> None:
     if _is_number(weights, rule):
         theta = weights.theta[weights.start[rule]]
         for m in range(len(out)):
@@ -92,54 +98,94 @@ def up(weights, rule, left, right, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def down(weights, rule, parent, left, right, to_left, to_right):  # type: ignore[no-untyped-def]
+def down(
+    weights: Dense,
+    rule: int,
+    parent: Floats,
+    left: Floats,
+    right: Floats,
+    factor: Floats,
+    to_left: Floats,
+    to_right: Floats,
+    stats: Dense,
+    share: Floats,
+) -> None:
+    """Statistics without room (`no_statistics`) are not kept."""
     if _is_number(weights, rule):
-        theta = weights.theta[weights.start[rule]]
-        for m in range(len(parent)):
-            to_left[m, 0] = theta * parent[m, 0] * right[m, 0]
-            to_right[m, 0] = theta * parent[m, 0] * left[m, 0]
+        _down_number(weights, rule, parent, left, right, factor, to_left, to_right, share)
+        if len(stats.theta) > 0:
+            stats.theta[weights.start[rule]] += share.sum()
     elif weights.dims[rule, 1] == 0:
-        entry = _entry(weights, rule)
-        for m in range(len(parent)):
-            for x in range(len(entry)):
-                to_left[m, x] = entry[x] * parent[m, x]
+        _down_entry(weights, rule, parent, left, factor, to_left, stats, share)
     else:
-        spread = np.dot(parent, _tensor(weights, rule))
-        wide, narrow = left.shape[1], right.shape[1]
-        to_left[:] = 0.0
-        to_right[:] = 0.0
+        theta = _tensor(weights, rule)
+        _contract(np.dot(parent, theta), left, right, to_left, to_right)
         for m in range(len(parent)):
-            for y in range(wide):
-                for z in range(narrow):
-                    part = spread[m, y * narrow + z]
-                    to_left[m, y] += part * right[m, z]
-                    to_right[m, z] += part * left[m, y]
+            share[m] = factor[m] * (to_left[m] * left[m]).sum()
+        if len(stats.theta) > 0:
+            for m in range(len(parent)):
+                parent[m] *= factor[m]  # the gathered rows are ours to spend
+            counts = _tensor(stats, rule)
+            counts += theta * np.dot(parent.T, _outer(left, right))
 
 
 @kernel
-def tally(weights, rule, parent, left, right, factor, stats, share):  # type: ignore[no-untyped-def]
-    if _is_number(weights, rule):
-        theta, begin = weights.theta[weights.start[rule]], weights.start[rule]
-        for m in range(len(parent)):
-            share[m] = factor[m] * theta * parent[m, 0] * left[m, 0] * right[m, 0]
-            stats.theta[begin] += share[m]
-    elif weights.dims[rule, 1] == 0:
-        entry, counts, step = _entry(weights, rule), _entry(stats, rule), min(left.shape[1] - 1, 1)
-        for m in range(len(parent)):
-            share[m] = 0.0
-            for x in range(len(entry)):
-                part = factor[m] * entry[x] * parent[m, x] * left[m, x * step]
-                counts[x] += part
-                share[m] += part
-    else:
-        theta, counts = _tensor(weights, rule), _tensor(stats, rule)
-        children = _outer(left, right)
-        spread = np.dot(parent, theta)
-        for m in range(len(parent)):
-            share[m] = factor[m] * (spread[m] * children[m]).sum()
-            for x in range(parent.shape[1]):
-                parent[m, x] *= factor[m]  # the gathered rows are ours to spend
-        counts += theta * np.dot(parent.T, children)
+def _down_number(
+    weights: Dense,
+    rule: int,
+    parent: Floats,
+    left: Floats,
+    right: Floats,
+    factor: Floats,
+    to_left: Floats,
+    to_right: Floats,
+    share: Floats,
+) -> None:
+    theta = weights.theta[weights.start[rule]]
+    for m in range(len(parent)):
+        above = theta * parent[m, 0]
+        to_left[m, 0] = above * right[m, 0]
+        to_right[m, 0] = above * left[m, 0]
+        share[m] = factor[m] * above * left[m, 0] * right[m, 0]
 
 
-register(Dense, up=up, down=down, tally=tally)
+@kernel
+def _down_entry(
+    weights: Dense,
+    rule: int,
+    parent: Floats,
+    left: Floats,
+    factor: Floats,
+    to_left: Floats,
+    stats: Dense,
+    share: Floats,
+) -> None:
+    """A lexical entry; in a tree there is nothing to its left, and `to_left` is no one's."""
+    entry, step = _entry(weights, rule), min(left.shape[1] - 1, 1)
+    for m in range(len(parent)):
+        share[m] = 0.0
+        for x in range(len(entry)):
+            above = entry[x] * parent[m, x]
+            to_left[m, x * step] = above
+            part = factor[m] * above * left[m, x * step]
+            share[m] += part
+            if len(stats.theta) > 0:
+                stats.theta[weights.start[rule] + x] += part
+
+
+@kernel
+def _contract(spread: Floats, left: Floats, right: Floats, to_left: Floats, to_right: Floats) -> None:
+    """What a parent says of each child, given what it says of the pair: spread[m, yz]."""
+    wide, narrow = left.shape[1], right.shape[1]
+    to_right[:] = 0.0
+    for m in range(len(spread)):
+        for y in range(wide):
+            total = 0.0
+            for z in range(narrow):
+                part = spread[m, y * narrow + z]
+                total += part * right[m, z]
+                to_right[m, z] += part * left[m, y]
+            to_left[m, y] = total
+
+
+register(Dense, up=up, down=down)

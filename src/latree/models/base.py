@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latree import decode, model_file
+from latree.arrays import Floats, Longs
 from latree.errors import LatreeError
 from latree.forest import Forest, Piece
-from latree.forms.dense import Dense, dense, zeros_like
+from latree.forms.dense import Dense, dense, no_statistics
 from latree.grammar import Grammar
 from latree.results import Analysis, Status
 from latree.search import Coarse, Objective, Search, certified
 from latree.words import Lexicon
 
-Floats = NDArray[np.float64]
 Result = TypeVar("Result", bound=Analysis)
 
 BATCH = 32  # sentences whose forests are laid end to end
@@ -72,14 +72,14 @@ class ForestModel(ABC, Generic[Result]):
 
     # -- weights of one subtype a symbol; models with more override these
 
-    def widths(self) -> NDArray[np.int64]:
+    def widths(self) -> Longs:
         return np.ones(len(self.grammar.symbols), np.int64)
 
     def weights(self, emissions: Floats) -> Any:
         return dense(self.grammar, self.theta, emissions, self.widths())
 
-    def statistics(self, weights: Any) -> Any:
-        return zeros_like(weights)
+    def no_statistics(self, weights: Any) -> Any:
+        return no_statistics(weights)
 
     def viterbi_scores(self, forest: Forest, weights: Dense) -> Floats:
         with np.errstate(divide="ignore"):

@@ -6,15 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from latree.arrays import Floats
 from latree.binary import Symbol
 from latree.errors import LatreeError
 from latree.grammar import NONE, Grammar
 from latree.models.tagger import Tagger
 from latree.words import Lexicon, LexiconOptions
-
-Floats = NDArray[np.float64]
 
 # Chosen on the dev parts of seven tagging sets: a tagger gains from a sharper idea of what is rare.
 TAGGER_LEXICON = LexiconOptions(rare=3)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latree import decode
+from latree.arrays import Floats
 from latree.binary import Binarization, Node, undo
 from latree.cky import Chart, ChartGrammar, chart_grammar, fill_chart
 from latree.errors import LatreeError
@@ -21,8 +22,6 @@ from latree.prune import RuleFinder, prune, rule_finder
 from latree.results import Constituent, Parse
 from latree.search import Objective, Search
 from latree.tree import Tree
-
-Floats = NDArray[np.float64]
 
 
 class Parser(ForestModel[Parse]):

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from latree.arrays import Floats
 from latree.forest import P, Piece
 from latree.models.base import ForestModel, Trouble
 from latree.results import Tagging
 from latree.search import Objective, Search
 from latree.trellis import Chain, ChainRules, Trellis, chain, chain_rules, fill_trellis, lattice
-
-Floats = NDArray[np.float64]
 
 
 class Tagger(ForestModel[Tagging]):

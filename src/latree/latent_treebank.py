@@ -1,0 +1,135 @@
+"""A treebank as one forest with lexical entries, and the counts that EM takes from it.
+
+Every word under its tag is an entry.  Rare words share what they say of a tag's subtypes: for them
+P(w | t_x) = P(rare | t_x) P(w | rare, t), so that a word seen twice does not get subtypes of its own.  That is a model
+with fewer parameters, whose maximum likelihood estimate is given below; EM with it never lowers the likelihood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latree.arrays import Floats, Longs
+from latree.binary import Node
+from latree.forest import Forest, assemble, from_trees
+from latree.forms.dense import Dense
+from latree.grammar import Grammar, tagged_words
+from latree.subtypes import Layout
+from latree.words import Lexicon
+
+
+@dataclass(frozen=True)
+class Entries:
+    """The lexical entries: a tag with a word, told apart further by the class of the token where the word is rare."""
+
+    tag: Longs  # [entries] number among the tags
+    word: Longs  # number in the vocabulary
+    signature: Longs  # class of a rare token, -1 for a frequent word
+    count: Floats  # tokens
+
+
+@dataclass(frozen=True)
+class LatentTreebank:
+    """Gold trees laid end to end."""
+
+    grammar: Grammar
+    forest: Forest
+    entries: Entries
+    words: int  # tokens in all
+
+    @classmethod
+    def of(cls, grammar: Grammar, trees: Sequence[Node], lexicon: Lexicon) -> LatentTreebank:
+        """`lexicon` is that of the unsplit tags: it says which words are rare, and their classes."""
+        number: dict[tuple[int, int, int], int] = {}
+        tokens: list[int] = []
+        pieces = []
+        tag_index, vocabulary = grammar.tag_index, {word: k for k, word in enumerate(lexicon.vocabulary)}
+        signatures = {name: k for k, name in enumerate(lexicon.signatures)}
+        word_count, rare = lexicon.word_count, lexicon.options.rare
+        for tree in trees:
+            entry = []
+            for position, (word, symbol) in enumerate(tagged_words(tree)):
+                w, t = vocabulary[word], tag_index[symbol]
+                s = signatures[lexicon.signature(word, position == 0)] if word_count[w] <= rare else -1
+                k = number.setdefault((t, w, s), len(number))
+                entry.append({grammar.first_tag + t: k})
+                tokens.append(k)
+            pieces.append(from_trees(grammar, [tree], entry))
+        keys = np.array(list(number), np.int64).reshape(-1, 3)
+        count = np.bincount(tokens, minlength=len(keys)).astype(np.float64)
+        entries = Entries(keys[:, 0].copy(), keys[:, 1].copy(), keys[:, 2].copy(), count)
+        return cls(grammar, assemble(pieces, len(grammar.rules)), entries, len(tokens))
+
+    def lexical(self, layout: Layout) -> LexicalLayout:
+        return LexicalLayout(self.entries, layout)
+
+
+@dataclass(frozen=True)
+class LexicalLayout:
+    """Where the entries' vectors over subtypes lie, and how expected counts become P(w | t_x)."""
+
+    entries: Entries
+    layout: Layout
+
+    @cached_property
+    def size(self) -> Longs:
+        """[entries] subtypes of the entry's tag."""
+        columns = self.layout.tag_columns
+        return (columns[1:] - columns[:-1])[self.entries.tag]
+
+    @cached_property
+    def column(self) -> Longs:
+        """For every number of the flat vectors its column among all tags' subtypes."""
+        first = np.repeat(self.layout.tag_columns[self.entries.tag], self.size)
+        return first + np.arange(len(first)) - np.repeat(np.cumsum(self.size) - self.size, self.size)
+
+    @cached_property
+    def entry(self) -> Longs:
+        """For every number of the flat vectors its entry."""
+        return np.repeat(np.arange(len(self.size)), self.size)
+
+    @cached_property
+    def pair(self) -> Longs:
+        """For every number of the flat vectors its (word, column) pair: tokens of one word under one subtype."""
+        wide = int(self.layout.tag_columns[-1])
+        return np.unique(self.entries.word[self.entry] * wide + self.column, return_inverse=True)[1]
+
+    @cached_property
+    def rare_share(self) -> Floats:
+        """P(w | rare, t) of each number's entry; zero for frequent words."""
+        entries = self.entries
+        rare = np.where(entries.signature >= 0, entries.count, 0.0)
+        tags = len(self.layout.tag_columns) - 1
+        key = entries.word * tags + entries.tag
+        _, pair = np.unique(key, return_inverse=True)
+        by_pair = np.bincount(pair, weights=rare)[pair]
+        by_tag = np.bincount(entries.tag, weights=rare, minlength=tags)[entries.tag]
+        share = np.divide(by_pair, by_tag, out=np.zeros_like(rare), where=by_tag > 0)
+        return np.where(entries.signature >= 0, share, 0.0)[self.entry]
+
+    @cached_property
+    def is_rare(self) -> NDArray[np.bool_]:
+        return (self.entries.signature >= 0)[self.entry]
+
+    def estimate(self, counts: Floats) -> Floats:
+        """Maximum likelihood P(w | t_x) from expected counts, rare words tied."""
+        columns = int(self.layout.tag_columns[-1])
+        total = np.bincount(self.column, weights=counts, minlength=columns)
+        unseen = np.bincount(self.column, weights=np.where(self.is_rare, counts, 0.0), minlength=columns)
+        own = np.bincount(self.pair, weights=counts)[self.pair]
+        mass = np.where(self.is_rare, self.rare_share * unseen[self.column], own)
+        return np.divide(mass, total[self.column], out=np.zeros_like(mass), where=total[self.column] > 0)
+
+    def weights(self, theta: Floats, emissions: Floats) -> Dense:
+        """Rules and entries as the weights of the treebank's forest."""
+        entry_dims = np.zeros((len(self.size), 3), np.int64)
+        entry_dims[:, 0] = self.size
+        starts = self.layout.start[-1] + np.cumsum(self.size) - self.size
+        start = np.concatenate([self.layout.start[:-1], starts])
+        dims = np.concatenate([self.layout.dims, entry_dims]).astype(np.int32)
+        return Dense(np.concatenate([theta, emissions]), start, dims)
