@@ -119,9 +119,12 @@ def test_k_best_leaves_out_the_impossible() -> None:
 
 
 def test_nothing_survives_and_nothing_is_listed() -> None:
-    search = full_search(*example(0), threshold=0.999)
-    assert len(search.forest.rule) == 0
-    assert decode.k_best(search.forest, search.scores("viterbi"), 3) == []
+    grammar, theta, emissions = example(0)
+    model = bare_parser(grammar, theta)
+    forest = assemble([model.prune(model.coarse(emissions), 0.999)], len(grammar.rules))
+    assert len(forest.rule) == 0
+    assert decode.k_best(forest, np.zeros(0), 3) == []
+    assert decode.best_edges(forest, decode.best(forest, np.zeros(0)), 0) == []
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -9,7 +9,21 @@ import pytest
 
 from latree import decode
 from latree.binary import Node
-from latree.forest import PASS, Forest, L, P, Piece, R, UnknownRuleError, assemble, derivation, from_trees, trim
+from latree.forest import (
+    PASS,
+    Forest,
+    L,
+    P,
+    Piece,
+    R,
+    UnknownRuleError,
+    assemble,
+    from_trees,
+    restrict,
+    share,
+    trim,
+    union,
+)
 from latree.forms.dense import dense
 from latree.grammar import NONE, Grammar
 from latree.infer import inside_only
@@ -213,14 +227,53 @@ def test_together_as_alone() -> None:
         assert found == shapes(grammar, alone, words)
 
 
-# -- derivation
+def test_a_sentence_without_derivations_has_no_root() -> None:
+    grammar, pieces = batch()
+    empty = trim(piece_of([(9, 0, -1, -1), (1, 2, 1, 0)], [4, 1, 0]))
+    forest = assemble([empty, pieces[0], empty, pieces[1], empty], len(grammar.rules))
+    assert (forest.root < 0).tolist() == [True, False, True, False, True]
+    assert forest.sentence[forest.root[[1, 3]]].tolist() == [1, 3]
+
+
+# -- parts of a forest
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_derivation_by_itself(seed: int) -> None:
+def test_derivations_by_themselves_and_together(seed: int) -> None:
     grammar, theta, emissions = example(seed)
     search = full_search(grammar, theta, emissions)
-    for score, edges in decode.k_best(search.forest, search.scores("viterbi"), 10):
-        alone = assemble([derivation(search.forest, edges)], len(grammar.rules))
+    listed = decode.k_best(search.forest, search.scores("viterbi"), 10)
+    for score, edges in listed:
+        alone = assemble([union(search.forest, [edges])], len(grammar.rules))
         assert shapes(grammar, alone, len(emissions)) == {shape_of(search, edges)}
         assert log_z(grammar, theta, emissions, alone) == pytest.approx(score)
+    together = assemble([union(search.forest, [edges for _, edges in listed])], len(grammar.rules))
+    assert {shape_of(search, edges) for _, edges in listed} <= shapes(grammar, together, len(emissions))
+    assert len(together.rule) == len({edge for _, edges in listed for edge in edges})
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_restricting_leaves_the_derivations_of_kept_edges(seed: int) -> None:
+    forest = full_forest(*example(seed))
+    every = all_edge_sets(forest, int(forest.root[0]))
+    keep = np.random.default_rng(seed).random(len(forest.rule)) < 0.8
+    keep[every[0]] = True
+    part = restrict(forest, keep)
+    left = [edges for edges in every if keep[edges].all()]
+    assert len(all_edge_sets(part, int(part.root[0]))) == len(left) < len(every)
+    assert sorted(part.rule) == sorted(forest.rule[sorted({edge for edges in left for edge in edges})])
+    assert restrict(forest, np.zeros(len(keep), np.bool_)).root.tolist() == [NONE]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_shared_subtrees_keep_the_sums(seed: int) -> None:
+    """The same words in every tree: each distinct subtree is one item, and each tree still has its own weight."""
+    grammar, theta, emissions = example(seed)
+    found = derivations(grammar, theta, emissions)[::3]
+    pieces = [from_trees(grammar, [d.tree], entries(grammar, 4)) for d in found]
+    forest = assemble(pieces, len(grammar.rules))
+    shared = share(forest)
+    assert len(shared.symbol) < len(forest.symbol)
+    weights = dense(grammar, theta, emissions, ones(grammar))
+    result = inside_only(shared, weights, ones(grammar))[0]
+    np.testing.assert_allclose(result, [math.log(d.weight) for d in found])

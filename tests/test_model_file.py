@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from safetensors.numpy import save as pack
 
-from latree import model_file, models
+from latree import models
 from latree.errors import LatreeError
 from latree.model_file import VERSION, load, save, write_atomically
 
 HEADER = {"names": ["é", "日本", "a\tb"], "options": {"rare": 20, "weight": 0.1, "none": None}}
-ARRAYS = {
+ARRAYS: dict[str, NDArray[Any]] = {
     "theta": np.linspace(0, 1, 7),
     "rules": np.arange(12, dtype=np.int32).reshape(4, 3),
     "words": np.frombuffer(b"the\ncat\n", np.uint8),
@@ -121,7 +122,7 @@ def test_a_failed_write_leaves_the_old_file(saved: Path, monkeypatch: pytest.Mon
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     before = saved.read_bytes()
-    monkeypatch.setattr(model_file.os, step, full_disk)
+    monkeypatch.setattr(os, step, full_disk)
     with pytest.raises(LatreeError, match=r"a model\.latree: cannot be written: No space left on device; nothing was"):
         save(saved, "hmm", {}, {"theta": np.zeros(1)})
     assert saved.read_bytes() == before
@@ -133,7 +134,7 @@ def test_an_interrupted_write_leaves_the_old_file(saved: Path, monkeypatch: pyte
         raise KeyboardInterrupt
 
     before = saved.read_bytes()
-    monkeypatch.setattr(model_file.os, "replace", interrupt)
+    monkeypatch.setattr(os, "replace", interrupt)
     with pytest.raises(KeyboardInterrupt):
         write_atomically(saved, b"new")
     assert saved.read_bytes() == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from pathlib import Path
@@ -24,9 +25,9 @@ from latree import (
     score_trees,
 )
 from latree.data import toy
-from latree.search import OBJECTIVES
+from latree.search import OBJECTIVES, Objective
 
-SHORT = "you like these books .".split()
+SHORT = ["you", "like", "these", "books", "."]
 ODD = ["", "\u200b", "\xa0", "\ud800", "\U0001f469\u200d\U0001f680", "e\u0301", "\ufb01", "\u202eabc", "１２３", "a\tb"]
 
 
@@ -99,7 +100,7 @@ def test_an_exhaustive_list_sums_to_one(parser: Pcfg) -> None:
     assert len({str(parse) for parse in listed}) == len(listed)
     assert math.fsum(parse.probability for parse in listed) == pytest.approx(1)
     scores = [parse.log_joint for parse in listed]
-    assert scores == sorted(scores, reverse=True)
+    assert scores == pytest.approx(sorted(scores, reverse=True))
     head = parser.kbest(SHORT, 10, "viterbi")
     assert [parse.log_joint for parse in head] == pytest.approx(scores[:10])
     assert math.fsum(parse.probability for parse in head) < 1
@@ -118,10 +119,10 @@ def test_an_exhaustive_list_sums_to_one(parser: Pcfg) -> None:
 
 
 @pytest.mark.parametrize("objective", ["max-rule", "max-rule-sum"])
-def test_lists_by_other_objectives_begin_with_the_best(parser: Pcfg, objective: str) -> None:
-    listed = parser.kbest(SHORT, 20, objective)  # type: ignore[arg-type]
+def test_lists_by_other_objectives_begin_with_the_best(parser: Pcfg, objective: Objective) -> None:
+    listed = parser.kbest(SHORT, 20, objective)
     assert len({str(parse) for parse in listed}) == 20
-    assert listed[0].tree == parser.parse(SHORT, objective).tree  # type: ignore[arg-type]
+    assert listed[0].tree == parser.parse(SHORT, objective).tree
 
 
 def test_log_prob_tree(parser: Pcfg, dev: list[Tree]) -> None:
@@ -154,15 +155,16 @@ def test_samples(parser: Pcfg) -> None:
 
 def test_two_jobs_give_the_output_of_one(parser: Pcfg, dev: list[Tree]) -> None:
     sentences = [tree.words() for tree in dev[:70]] + [[], ["."], ["(", "\ud800", "works"]]
-    assert list(parser.parse_all(sentences, jobs=2)) == list(parser.parse_all(sentences))
+    for two, one in zip(parser.parse_all(sentences, jobs=2), parser.parse_all(sentences), strict=True):
+        assert (two.tokens, two.status, two.reason, str(two)) == (one.tokens, one.status, one.reason, str(one))
+        # A kernel just compiled and the same from the cache may differ in the last bit.
+        assert (two.log_joint, two.log_marginal) == pytest.approx((one.log_joint, one.log_marginal), rel=1e-13)
+        assert [c[:3] for c in two.constituents] == [c[:3] for c in one.constituents]
+        assert [c[3] for c in two.constituents] == pytest.approx([c[3] for c in one.constituents], rel=1e-12)
 
 
 def test_parsing_streams(parser: Pcfg) -> None:
-    def endless() -> object:
-        while True:
-            yield SHORT
-
-    assert next(parser.parse_all(endless())).status == "ok"  # type: ignore[arg-type]
+    assert next(parser.parse_all(itertools.repeat(SHORT))).status == "ok"
 
 
 # -- sentences that nobody expects
@@ -194,14 +196,10 @@ def test_too_many_words(parser: Pcfg) -> None:
 
 
 def test_what_the_grammar_does_not_derive() -> None:
-    model = Pcfg().fit(
-        [Tree.read("(ROOT (S (NN dogs) (VB run)))"), Tree.read("(ROOT (S (NN (-LRB- x)) (VB run)))")][:1]
-    )
+    model = Pcfg().fit([Tree.read("(ROOT (S (NN dogs) (VB run)))")])
     parse = model.parse(["dogs", "(", "run"])
     assert (parse.status, parse.reason) == ("recovered", "the grammar derives no tree for these words")
-    assert parse.tree == Tree(
-        "ROOT", [Tree("S", [Tree(t, word=w) for t, w in zip(parse.tree.tags(), parse.tokens, strict=True)])]
-    )  # type: ignore[union-attr]
+    assert str(parse) in ("(ROOT (S (NN dogs) (NN -LRB-) (VB run)))", "(ROOT (S (NN dogs) (VB -LRB-) (VB run)))")
     assert parse.log_joint == parse.log_marginal == model.log_prob(parse.tokens) == -math.inf
     assert math.isnan(parse.probability)
     assert model.posteriors(parse.tokens) == []
@@ -210,7 +208,7 @@ def test_what_the_grammar_does_not_derive() -> None:
 
 
 def test_unknown_words_take_their_place(parser: Pcfg) -> None:
-    parse = parser.parse("the flibber quoxes the zorp .".split())
+    parse = parser.parse(["the", "flibber", "quoxes", "the", "zorp", "."])
     assert parse.status == "ok"
     assert str(parse) == "(ROOT (S (NP (DT the) (NN flibber)) (VP (VB quoxes) (NP (DT the) (NN zorp))) (. .)))"
 
@@ -254,11 +252,8 @@ def test_when_nothing_survives_pruning_the_sentence_is_analysed_all_the_same(
     exact = [chosen.kbest(words, 1, "viterbi")[0] for words in sentences]
     monkeypatch.setattr(chosen, "threshold", 0.999)
     for found, best in zip(chosen.analyse(sentences, "viterbi"), exact, strict=True):
-        assert found.tokens == best.tokens
-        assert (found.tree.words() if isinstance(found, Parse) and found.tree else list(found.tokens)) == list(
-            best.tokens
-        )
-        assert found.status == "ok"
+        words = found.tree.words() if isinstance(found, Parse) and found.tree else found.tokens
+        assert (found.status, tuple(words)) == ("ok", best.tokens)
         assert found.log_joint <= best.log_joint + 1e-9
     assert chosen.sample(sentences[1], seed=0).status == "ok"
 
@@ -314,7 +309,7 @@ def test_tagging_the_toy_treebank(tagger: Hmm, dev: list[Tree], tmp_path: Path) 
     taggings = list(tagger.tag_all(sentences))
     gold = [(tree.words(), tree.tags()) for tree in dev]
     found = [(tagging.tokens, tagging.tags) for tagging in taggings]
-    assert score_tags(gold, found).to_json()["accuracy"] > 98
+    assert score_tags(gold, found).to_json()["token"] > 98
     assert tagger.tag(sentences[0]) == names(taggings[0])
     index = {symbol.label: i for i, symbol in enumerate(tagger.grammar.tags)}
     for tagging in taggings:
@@ -325,7 +320,9 @@ def test_tagging_the_toy_treebank(tagger: Hmm, dev: list[Tree], tmp_path: Path) 
     again = load(tmp_path / "model")
     assert isinstance(again, Hmm)
     assert list(again.tag_all(sentences)) == taggings
-    assert list(tagger.tag_all(sentences, jobs=2)) == taggings
+    two = list(tagger.tag_all(sentences, jobs=2))
+    assert [str(tagging) for tagging in two] == [str(tagging) for tagging in taggings]
+    assert [one.log_joint for one in two] == pytest.approx([one.log_joint for one in taggings], rel=1e-13)
 
 
 def test_the_weights_of_a_tiny_tagger() -> None:
@@ -343,7 +340,7 @@ def test_tag_posteriors_and_lists(tagger: Hmm) -> None:
     assert [sum(row.values()) for row in rows] == pytest.approx([1, 1, 1])
     assert all(list(row.values()) == sorted(row.values(), reverse=True) for row in rows)
     listed = tagger.kbest(words, 10_000, "viterbi")
-    assert len({tagging.tags for tagging in listed}) == len(listed) > 1000
+    assert len({tagging.tags for tagging in listed}) == len(listed) > 100
     assert math.fsum(tagging.probability for tagging in listed) == pytest.approx(1)
     for i, row in enumerate(rows):
         for tag, probability in row.items():

@@ -9,7 +9,7 @@ edges are grouped by rule: inference takes a group at a time, so that one rule m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -42,7 +42,7 @@ class Forest(NamedTuple):
     symbol: Ints  # [items]
     span: Ints  # [items, 2]
     sentence: Ints  # [items]
-    root: Ints  # [sentences]
+    root: Ints  # [sentences] NONE where a sentence has no derivation
     group: Longs  # [groups+1] first edge of each run of one rule in one level
     level: Longs  # [levels+1] first group of each level
     layer: Longs  # [levels+1] first item of each level
@@ -53,28 +53,75 @@ def assemble(pieces: Sequence[Piece], rules: int) -> Forest:
     sizes = np.array([len(piece.symbol) for piece in pieces])
     shift = np.concatenate([[0], np.cumsum(sizes)])
     rule, ends = _concatenate(pieces, shift, rules)
+    symbol = np.concatenate([piece.symbol for piece in pieces])
     depth = _levels(ends, int(shift[-1]))
     item_order = _stable_order(depth, int(depth.max(initial=0)))
     place = np.empty(len(depth) + 1, np.int32)
     place[item_order] = np.arange(len(depth), dtype=np.int32)
     place[-1] = NONE  # so that an absent child stays absent
-    symbol = np.concatenate([piece.symbol for piece in pieces])
-    span = np.concatenate([piece.span for piece in pieces])[item_order]
-    # A group has messages of one width at each port: PASS edges, which have no rule, go by their symbol.
-    kind = np.where(rule == PASS, -1 - symbol[ends[:, P]], rule).astype(np.int64)
-    kind -= kind.min(initial=0)
+    kind = _kinds(rule, ends, symbol)
     edge_order = _stable_order(kind, int(kind.max(initial=0)))
     edge_order = edge_order[_stable_order(depth[ends[edge_order, P]], int(depth.max(initial=0)))]
-    key = (depth[ends[:, P]] * (kind.max(initial=0) + 1) + kind)[edge_order]
-    rule, ends = rule[edge_order], place[ends[edge_order]]
-    symbol = symbol[item_order]
+    span = np.concatenate([piece.span for piece in pieces])[item_order]
     sentence = np.repeat(np.arange(len(pieces), dtype=np.int32), sizes)[item_order]
-    root = place[shift[1:] - 1]
+    root = np.where(sizes > 0, place[shift[1:] - 1], NONE).astype(np.int32)
+    items = (symbol[item_order], span, sentence, root)
+    return _grouped(rule[edge_order], place[ends[edge_order]], *items, depth[item_order])
+
+
+def _kinds(rule: Ints, ends: Ints, symbol: Ints) -> Longs:
+    """What edges are grouped by, so that each port of a group has messages of one width: the rule, or the symbol
+    where an edge has no rule."""
+    kind = np.where(rule == PASS, -1 - symbol[ends[:, P]], rule).astype(np.int64)
+    lowest: int = kind.min(initial=0)
+    return np.asarray(kind - lowest, np.int64)
+
+
+def _grouped(rule: Ints, ends: Ints, symbol: Ints, span: Ints, sentence: Ints, root: Ints, depth: Ints) -> Forest:
+    """Find the groups and levels of items and edges that are sorted already; `depth` holds each item's level."""
+    kind = _kinds(rule, ends, symbol)
+    key = depth[ends[:, P]] * (kind.max(initial=0) + 1) + kind
     group = np.flatnonzero(np.r_[True, np.diff(key) != 0, True]) if len(key) else np.zeros(1, np.int64)
     levels = np.arange(depth.max(initial=-1) + 2)
-    level = np.searchsorted(depth[item_order][ends[group[:-1], P]], levels)
-    layer = np.searchsorted(depth[item_order], levels)
+    level, layer = np.searchsorted(depth[ends[group[:-1], P]], levels), np.searchsorted(depth, levels)
     return Forest(rule, ends, symbol, span, sentence, root, *(x.astype(np.int64) for x in (group, level, layer)))
+
+
+def _depth(forest: Forest) -> Ints:
+    """The level of every item."""
+    return np.repeat(np.arange(len(forest.layer) - 1, dtype=np.int32), np.diff(forest.layer))
+
+
+def share(forest: Forest) -> Forest:
+    """A treebank's trees with every distinct subtree as one item, however often and wherever it occurs.
+
+    Sums over derivations and expected counts stay the same, for about half the work.  What a node has around it can no
+    longer be told apart from other occurrences of the same words under the same brackets.
+    """
+    found: dict[tuple[int, int, int], int] = {}
+    same = [NONE] * (len(forest.symbol) + 1)  # the last stands for an absent child
+    kept: list[int] = []
+    for edge, (rule, (parent, left, right)) in enumerate(zip(forest.rule.tolist(), forest.ends.tolist(), strict=True)):
+        key = (rule, same[left], same[right])
+        if key not in found:
+            found[key] = len(kept)
+            kept.append(edge)
+        same[parent] = found[key]
+    items = forest.ends[kept, P]
+    number = np.array(same, np.int32)
+    columns = (forest.symbol[items], forest.span[items], forest.sentence[items], number[forest.root])
+    return _grouped(forest.rule[kept], number[forest.ends[kept]], *columns, _depth(forest)[items])
+
+
+def restrict(forest: Forest, keep: NDArray[np.bool_]) -> Forest:
+    """The forest of the kept edges, less what no whole derivation then uses."""
+    alive = _alive(forest.ends, keep, len(forest.symbol), forest.root[forest.root >= 0])
+    seen = np.append(alive, True)
+    used = keep & alive[forest.ends[:, P]] & seen[forest.ends[:, L]] & seen[forest.ends[:, R]]
+    place = np.append(np.cumsum(alive) - 1, NONE).astype(np.int32)
+    root = np.where(seen[forest.root], place[forest.root], NONE).astype(np.int32)
+    columns = (forest.symbol[alive], forest.span[alive], forest.sentence[alive], root)
+    return _grouped(forest.rule[used], place[forest.ends[used]], *columns, _depth(forest)[alive])
 
 
 def _concatenate(pieces: Sequence[Piece], shift: Longs, rules: int) -> tuple[Ints, Ints]:
@@ -115,29 +162,30 @@ def _levels(ends: Ints, items: int) -> Ints:
 
 
 @kernel
-def _alive(rule: Ints, ends: Ints, items: int) -> NDArray[np.bool_]:
-    """Which items can be built from words and are also reached from the last item, the root."""
-    built = np.zeros(items, np.bool_)
-    for e in range(len(rule)):
+def _alive(ends: Ints, keep: NDArray[np.bool_], items: int, roots: Ints) -> NDArray[np.bool_]:
+    """Which items can be built from words by the kept edges, and are also reached from a root."""
+    built, whole = np.zeros(items, np.bool_), np.zeros(len(ends), np.bool_)
+    for e in range(len(ends)):
         left, right = ends[e, L], ends[e, R]
-        if (left < 0 or built[left]) and (right < 0 or built[right]):
+        whole[e] = keep[e] and (left < 0 or built[left]) and (right < 0 or built[right])
+        if whole[e]:
             built[ends[e, P]] = True
     alive = np.zeros(items, np.bool_)
-    alive[items - 1] = built[items - 1]
-    for k in range(len(rule)):
-        e = len(rule) - 1 - k
-        left, right = ends[e, L], ends[e, R]
-        if alive[ends[e, P]] and (left < 0 or built[left]) and (right < 0 or built[right]):
-            if left >= 0:
-                alive[left] = True
-            if right >= 0:
-                alive[right] = True
+    for root in roots:
+        alive[root] = built[root]
+    for k in range(len(ends)):
+        e = len(ends) - 1 - k
+        if whole[e] and alive[ends[e, P]]:
+            for port in (L, R):
+                if ends[e, port] >= 0:
+                    alive[ends[e, port]] = True
     return alive
 
 
 def trim(piece: Piece) -> Piece:
     """The same piece without items that no whole derivation uses; empty where there is no derivation."""
-    alive = _alive(piece.rule, piece.ends, len(piece.symbol))
+    items = len(piece.symbol)
+    alive = _alive(piece.ends, np.ones(len(piece.rule), np.bool_), items, np.array([items - 1], np.int32))
     place = np.append(np.cumsum(alive) - 1, NONE).astype(np.int32)
     seen = np.append(alive, True)
     kept = alive[piece.ends[:, P]] & seen[piece.ends[:, L]] & seen[piece.ends[:, R]]
@@ -228,13 +276,12 @@ class _Packer:
         return Piece(table[:, 0].copy(), table[:, 1:].copy(), symbol, span, entries)
 
 
-def derivation(forest: Forest, edges: Sequence[int]) -> Piece:
-    """One derivation of a forest by itself; its edges come with a parent's before its children's.
+def union(forest: Forest, derivations: Iterable[Sequence[int]]) -> Piece:
+    """What some derivations of one sentence use, by itself: a single derivation, or the forest of a k-best list.
 
     Lexical entries keep their numbers, so that the weights of the forest serve.
     """
-    chosen = np.asarray(edges, np.int64)[::-1]
-    items = forest.ends[chosen, P]  # one edge an item, children first
-    place = np.full(len(forest.symbol) + 1, NONE, np.int32)
-    place[items] = np.arange(len(items), dtype=np.int32)
-    return Piece(forest.rule[chosen], place[forest.ends[chosen]], forest.symbol[items], forest.span[items], 0)
+    edges = np.unique(np.concatenate([np.asarray(edges, np.int64) for edges in derivations]))
+    items = np.unique(forest.ends[edges, P])  # sorted by level: children come first
+    ends = np.where(forest.ends[edges] >= 0, np.searchsorted(items, forest.ends[edges]), NONE).astype(np.int32)
+    return Piece(forest.rule[edges], ends, forest.symbol[items], forest.span[items], 0)

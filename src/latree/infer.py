@@ -219,16 +219,19 @@ def sweep_inside(forest: Forest, weights: Any, inside: Messages) -> None:
 
 
 @kernel
-def _edge_factors(
-    forest: Forest, inside: Messages, outside: Messages, log_z: Floats, lo: int, hi: int, factor: Floats
-) -> None:
-    """What the scales of an edge's three messages come to over the sentence's Z."""
+def _edge_factors(forest: Forest, inside: Messages, outside: Messages, lo: int, hi: int, factor: Floats) -> None:
+    """What the scales of an edge's three messages come to; 1 / Z is in the outside's."""
     ends = forest.ends
     for e in range(lo, hi):
-        scale = outside.scale[ends[e, P]] + _scale(inside, ends[e, L]) + _scale(inside, ends[e, R])
-        # Divided before exponentiating, so that long sentences do not underflow.
-        z = log_z[forest.sentence[ends[e, P]]]
-        factor[e - lo] = 0.0 if z == -np.inf else np.exp(scale - z)
+        factor[e - lo] = np.exp(outside.scale[ends[e, P]] + _scale(inside, ends[e, L]) + _scale(inside, ends[e, R]))
+
+
+@kernel
+def _seed(forest: Forest, log_z: Floats, outside: Messages, ones: Floats) -> None:
+    """The roots' outside message is 1 / Z.  Divided here, sentences of any length can share items."""
+    for k in range(len(forest.root)):
+        if forest.root[k] >= 0 and log_z[k] > -np.inf:
+            _deposit(outside, forest.root[k], ones, -log_z[k])
 
 
 @kernel
@@ -263,9 +266,7 @@ def sweep_outside(
     parent_buffer, left_buffer, right_buffer = np.empty(wide), np.empty(wide), np.empty(wide)
     to_left_buffer, to_right_buffer, factor = np.empty(wide), np.empty(wide), np.empty(BLOCK)
     ends = forest.ends
-    for root in forest.root:
-        outside.scale[root] = 0.0
-        outside.row[outside.start[root] : outside.start[root + 1]] = 1.0
+    _seed(forest, log_z, outside, np.ones(wide))
     for up in range(len(forest.level) - 1):
         depth = len(forest.level) - 2 - up
         _settle(outside, forest.layer[depth], forest.layer[depth + 1])
@@ -281,7 +282,7 @@ def sweep_outside(
                 right = _gather(inside, ends, lo, hi, R, right_buffer)
                 to_left = _space(outside, ends[lo, L], hi - lo, to_left_buffer)
                 to_right = _space(outside, ends[lo, R], hi - lo, to_right_buffer)
-                _edge_factors(forest, inside, outside, log_z, lo, hi, factor)
+                _edge_factors(forest, inside, outside, lo, hi, factor)
                 _down(weights, rule, parent, left, right, factor[: hi - lo], to_left, to_right, stats, posterior[lo:hi])
                 _hand_down(forest, inside, outside, lo, hi, to_left, to_right)
 
@@ -297,6 +298,8 @@ def _log_partition(forest: Forest, inside: Messages) -> Floats:
     log_z = np.full(len(forest.root), -np.inf)
     for k in range(len(forest.root)):
         root = forest.root[k]
+        if root < 0:
+            continue
         mass = inside.row[inside.start[root] : inside.start[root + 1]].sum()
         if mass > 0.0:
             log_z[k] = np.log(mass) + inside.scale[root]

@@ -86,7 +86,7 @@ def _spread(
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Workers started in here never see Ctrl-C, which goes to every process at a terminal; ours comes late, not lost."""
+    """Workers started in here never see Ctrl-C, which a terminal sends to all; to us it comes late, but it comes."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

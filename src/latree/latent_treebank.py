@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from latree.arrays import Floats, Longs
 from latree.binary import Node
-from latree.forest import Forest, assemble, from_trees
+from latree.forest import Forest, assemble, from_trees, share
 from latree.forms.dense import Dense
 from latree.grammar import Grammar, tagged_words
 from latree.subtypes import Layout
@@ -38,7 +38,8 @@ class LatentTreebank:
     """Gold trees laid end to end."""
 
     grammar: Grammar
-    forest: Forest
+    forest: Forest  # a node an item
+    shared: Forest  # a distinct subtree an item: what EM sums over
     entries: Entries
     words: int  # tokens in all
 
@@ -63,7 +64,8 @@ class LatentTreebank:
         keys = np.array(list(number), np.int64).reshape(-1, 3)
         count = np.bincount(tokens, minlength=len(keys)).astype(np.float64)
         entries = Entries(keys[:, 0].copy(), keys[:, 1].copy(), keys[:, 2].copy(), count)
-        return cls(grammar, assemble(pieces, len(grammar.rules)), entries, len(tokens))
+        forest = assemble(pieces, len(grammar.rules))
+        return cls(grammar, forest, share(forest), entries, len(tokens))
 
     def lexical(self, layout: Layout) -> LexicalLayout:
         return LexicalLayout(self.entries, layout)
@@ -79,14 +81,13 @@ class LexicalLayout:
     @cached_property
     def size(self) -> Longs:
         """[entries] subtypes of the entry's tag."""
-        columns = self.layout.tag_columns
-        return (columns[1:] - columns[:-1])[self.entries.tag]
+        return np.diff(self.layout.tag_columns)[self.entries.tag]
 
     @cached_property
     def column(self) -> Longs:
         """For every number of the flat vectors its column among all tags' subtypes."""
-        first = np.repeat(self.layout.tag_columns[self.entries.tag], self.size)
-        return first + np.arange(len(first)) - np.repeat(np.cumsum(self.size) - self.size, self.size)
+        before = np.cumsum(self.size) - self.size  # numbers of the entries before
+        return np.arange(self.size.sum()) + np.repeat(self.layout.tag_columns[self.entries.tag] - before, self.size)
 
     @cached_property
     def entry(self) -> Longs:

@@ -16,7 +16,7 @@ import numpy as np
 from latree import decode
 from latree.arrays import Floats, Longs
 from latree.errors import LatreeError
-from latree.forest import PASS, Forest, P, Piece, assemble, derivation
+from latree.forest import PASS, Forest, P, Piece, assemble, union
 from latree.grammar import Grammar
 from latree.infer import Inference, infer, inside_only
 from latree.results import Constituent
@@ -64,8 +64,16 @@ class Search:
 
     @cached_property
     def forest(self) -> Forest:
-        pieces = [self.model.prune(one, self.threshold) for one in self.coarse]
-        return assemble(pieces, len(self.model.grammar.rules))
+        return assemble([self._pruned(one) for one in self.coarse], len(self.model.grammar.rules))
+
+    def _pruned(self, coarse: Coarse) -> Piece:
+        """What survives; where that has no whole derivation, the threshold was too high for this sentence."""
+        threshold = self.threshold
+        piece = self.model.prune(coarse, threshold)
+        while not len(piece.symbol):
+            threshold = threshold * 1e-2 if threshold > 1e-12 else 0.0
+            piece = self.model.prune(coarse, threshold)
+        return piece
 
     @cached_property
     def weights(self) -> Any:
@@ -93,7 +101,7 @@ class Search:
         """log P(T, w) of derivations: each is a forest of its own, summed over subtypes by the same sweep."""
         if not derivations:
             return np.zeros(0)
-        pieces = [derivation(self.forest, edges) for edges in derivations]
+        pieces = [union(self.forest, [edges]) for edges in derivations]
         alone = assemble(pieces, len(self.model.grammar.rules))
         return inside_only(alone, self.weights, self.model.widths())[0]
 

@@ -6,7 +6,7 @@ again, and draws sibling subtypes a little towards each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
@@ -14,7 +14,9 @@ import numpy as np
 
 from latree.arrays import Floats, Longs
 from latree.errors import LatreeError
-from latree.infer import infer
+from latree.forest import Forest
+from latree.forms.dense import zeros_like
+from latree.infer import Inference, infer
 from latree.latent_treebank import LatentTreebank, LexicalLayout
 from latree.subtypes import History, Layout, averaging, membership, transform
 
@@ -62,7 +64,11 @@ class Progress(NamedTuple):
 
     stage: str
     iteration: int
+    iterations: int
     log_likelihood: float
+
+
+Watch = Callable[[Progress], None]
 
 
 def first_grammar(
@@ -71,7 +77,8 @@ def first_grammar(
     """One subtype a symbol; every rule's count gets some noise, so that different seeds start apart."""
     grammar = treebank.grammar
     layout = Layout(grammar, np.ones(len(grammar.symbols), np.int64))
-    theta = layout.normalise(counts + options.noise * rng.random(len(counts)))
+    theta = counts + options.noise * rng.random(len(counts))
+    layout.normalise(theta)
     emissions = treebank.lexical(layout).estimate(treebank.entries.count)
     return Refined(layout, theta, emissions, History())
 
@@ -105,13 +112,33 @@ def _split_tensor(tensor: Floats, dims: Longs, noise: float, rng: np.random.Gene
     return tensor * moved / np.prod(factors[1:])
 
 
-def expected_counts(treebank: LatentTreebank, lexical: LexicalLayout, state: Refined) -> tuple[float, Counts, Any]:
-    """The E-step: log-likelihood of the treebank, expected counts, and the inference itself."""
-    weights = lexical.weights(state.theta, state.emissions)
-    stats = weights._replace(theta=np.zeros_like(weights.theta))
-    result = infer(treebank.forest, weights, stats, state.layout.size)
-    rules = len(state.theta)
-    return float(result.log_z.sum()), Counts(stats.theta[:rules], stats.theta[rules:]), result
+class Expectation:
+    """The E-step over a treebank, its large arrays made once."""
+
+    def __init__(self, forest: Forest, lexical: LexicalLayout, state: Refined) -> None:
+        self.forest, self.lexical, self.rules = forest, lexical, len(state.theta)
+        self.weights = lexical.weights(state.theta, state.emissions)
+        self.stats = zeros_like(self.weights)
+
+    def run(self) -> tuple[float, Inference]:
+        """The log-likelihood; expected counts are then in `counts`."""
+        self.stats.theta[:] = 0.0
+        result = infer(self.forest, self.weights, self.stats, self.lexical.layout.size)
+        return float(result.log_z.sum()), result
+
+    @property
+    def counts(self) -> Counts:
+        return Counts(self.stats.theta[: self.rules], self.stats.theta[self.rules :])
+
+    def maximise(self, smoother: Smoother | None) -> None:
+        """The M-step (Petrov 2009, eqn 3), and with a smoother a step back from it."""
+        rules, words = self.counts
+        self.lexical.layout.normalise(rules)
+        emissions = self.lexical.estimate(words)
+        if smoother is not None:
+            rules, emissions = smoother.rules(rules), smoother.words(emissions)
+        self.weights.theta[: self.rules] = rules
+        self.weights.theta[self.rules :] = emissions
 
 
 def fit(
@@ -119,23 +146,23 @@ def fit(
     state: Refined,
     iterations: int,
     stage: str,
+    watch: Watch,
     tolerance: float = 0.0,
     smoother: Smoother | None = None,
-) -> Iterator[tuple[Progress, Refined]]:
+) -> Refined:
     """EM (Petrov 2009, eqns 2 and 3).  Without smoothing the likelihood never falls, which is checked."""
-    lexical = treebank.lexical(state.layout)
+    step = Expectation(treebank.shared, treebank.lexical(state.layout), state)
     before = -np.inf
     for iteration in range(1, iterations + 1):
-        log_likelihood, counts, _ = expected_counts(treebank, lexical, state)
+        log_likelihood, _ = step.run()
         _check(log_likelihood, before, stage, iteration, rising=smoother is None)
-        theta, emissions = state.layout.normalise(counts.rules), lexical.estimate(counts.words)
-        if smoother is not None:
-            theta, emissions = smoother.rules(theta), smoother.words(emissions)
-        state = replace(state, theta=theta, emissions=emissions)
-        yield Progress(stage, iteration, log_likelihood), state
+        step.maximise(smoother)
+        watch(Progress(stage, iteration, iterations, log_likelihood))
         if smoother is None and tolerance > 0 and log_likelihood - before < tolerance * treebank.words:
-            return
+            break
         before = log_likelihood
+    theta = step.weights.theta
+    return replace(state, theta=theta[: step.rules].copy(), emissions=theta[step.rules :].copy())
 
 
 def _check(now: float, before: float, stage: str, iteration: int, *, rising: bool) -> None:
@@ -149,7 +176,7 @@ def _check(now: float, before: float, stage: str, iteration: int, *, rising: boo
 def subtype_counts(lexical: LexicalLayout, counts: Counts) -> Floats:
     """Expected number of each subtype of each symbol, numbered as in `layout.offset`."""
     layout = lexical.layout
-    total = np.bincount(layout.parent, weights=counts.rules, minlength=int(layout.offset[-1])).astype(np.float64)
+    total = layout.parent_counts(counts.rules)
     first = layout.offset[layout.grammar.first_tag]
     total[first:] += np.bincount(lexical.column, weights=counts.words, minlength=int(layout.tag_columns[-1]))
     return total
@@ -158,8 +185,9 @@ def subtype_counts(lexical: LexicalLayout, counts: Counts) -> Floats:
 def merge(treebank: LatentTreebank, state: Refined, fraction: float) -> Refined:
     """Take back the splits whose loss in likelihood is among the smallest `fraction`."""
     lexical = treebank.lexical(state.layout)
-    _, counts, result = expected_counts(treebank, lexical, state)
-    frequency = subtype_counts(lexical, counts)
+    step = Expectation(treebank.forest, lexical, state)
+    _, result = step.run()
+    frequency = subtype_counts(lexical, step.counts)
     losses = merge_losses(treebank, state.layout, result, frequency)
     real = np.sort(np.concatenate([loss[loss > 0] for loss in losses]))
     limit = real[min(int(len(real) * fraction), len(real) - 1)] if len(real) and fraction > 0 else 0.0
@@ -167,7 +195,7 @@ def merge(treebank: LatentTreebank, state: Refined, fraction: float) -> Refined:
     return _merge_into(lexical, state, kinds, frequency)
 
 
-def merge_losses(treebank: LatentTreebank, layout: Layout, result: Any, frequency: Floats) -> list[Floats]:
+def merge_losses(treebank: LatentTreebank, layout: Layout, result: Inference, frequency: Floats) -> list[Floats]:
     """For each symbol and each pair of halves: the log-likelihood lost, approximately, if they were one again.
 
     At a node with inside I and outside O, pair (i, j) with frequencies p: sum_k I_k O_k becomes
@@ -241,7 +269,9 @@ class Smoother:
         self.word_maps = word_smoothing(self.layout, history, options.word_smoothing)
 
     def rules(self, theta: Floats) -> Floats:
-        return self.layout.normalise(transform(self.layout, theta, self.layout, self.rule_maps, None))
+        smoothed = transform(self.layout, theta, self.layout, self.rule_maps, None)
+        self.layout.normalise(smoothed)
+        return smoothed
 
     def words(self, emissions: Floats) -> Floats:
         return map_entries(self.lexical, emissions, self.word_maps)

@@ -14,6 +14,7 @@ import numpy as np
 
 from latree.arrays import Floats, Longs
 from latree.grammar import NONE, Grammar
+from latree.jit import kernel
 
 
 @dataclass(frozen=True)
@@ -40,14 +41,6 @@ class Layout:
         return np.concatenate([[0], np.cumsum(self.size)]).astype(np.int64)
 
     @cached_property
-    def parent(self) -> Longs:
-        """For every entry of the flat tensors its parent subtype, numbered as in `offset`."""
-        rows = self.dims[:, 0]
-        first = np.repeat(self.offset[self.grammar.rules[:, 0]], rows)
-        row = np.arange(rows.sum()) - np.repeat(np.cumsum(rows) - rows, rows)
-        return np.repeat(first + row, np.repeat(self.dims[:, 1] * self.dims[:, 2], rows))
-
-    @cached_property
     def tag_columns(self) -> Longs:
         """[tags + 1] the first column of each tag where all tags' subtypes are laid end to end."""
         first_tag = self.grammar.first_tag
@@ -56,10 +49,33 @@ class Layout:
     def tensor(self, theta: Floats, rule: int) -> Floats:
         return theta[self.start[rule] : self.start[rule + 1]].reshape(self.dims[rule])
 
-    def normalise(self, counts: Floats) -> Floats:
-        """Relative frequency given the parent subtype (Petrov 2009, eqn 3); a subtype never seen keeps zeros."""
-        totals = np.bincount(self.parent, weights=counts, minlength=int(self.offset[-1]))
-        return np.divide(counts, totals[self.parent], out=np.zeros_like(counts), where=totals[self.parent] > 0)
+    def parent_counts(self, counts: Floats) -> Floats:
+        """How often each subtype, numbered as in `offset`, is the parent of a rule."""
+        totals = np.zeros(int(self.offset[-1]))
+        _add_rows(counts, self.start, self.dims, self.offset[self.grammar.rules[:, 0]], totals)
+        return totals
+
+    def normalise(self, counts: Floats) -> None:
+        """In place: relative frequency given the parent subtype (Petrov 2009, eqn 3); what was never seen stays zero."""
+        _divide_rows(counts, self.start, self.dims, self.offset[self.grammar.rules[:, 0]], self.parent_counts(counts))
+
+
+@kernel
+def _add_rows(theta: Floats, start: Longs, dims: Longs, first: Longs, totals: Floats) -> None:
+    for rule in range(len(dims)):
+        wide, at = dims[rule, 1] * dims[rule, 2], start[rule]
+        for x in range(dims[rule, 0]):
+            totals[first[rule] + x] += theta[at + x * wide : at + (x + 1) * wide].sum()
+
+
+@kernel
+def _divide_rows(theta: Floats, start: Longs, dims: Longs, first: Longs, totals: Floats) -> None:
+    for rule in range(len(dims)):
+        wide, at = dims[rule, 1] * dims[rule, 2], start[rule]
+        for x in range(dims[rule, 0]):
+            total = totals[first[rule] + x]
+            if total > 0.0:
+                theta[at + x * wide : at + (x + 1) * wide] /= total
 
 
 Maps = Sequence[Floats]  # one matrix a symbol, [new subtypes, old subtypes]
@@ -81,7 +97,8 @@ def transform(old: Layout, theta: Floats, new: Layout, parents: Maps, children: 
 
 def membership(kind: Longs, classes: int) -> Floats:
     """The 0/1 matrix [classes, members] of a map from members to classes."""
-    return (np.arange(classes)[:, None] == kind[None, :]).astype(np.float64)
+    matrix: Floats = (np.arange(classes)[:, None] == kind[None, :]).astype(np.float64)
+    return matrix
 
 
 def averaging(kind: Longs, weight: Floats, classes: int) -> Floats:
@@ -90,12 +107,13 @@ def averaging(kind: Longs, weight: Floats, classes: int) -> Floats:
     weighted = member * weight
     totals = weighted.sum(1, keepdims=True)
     even = member / np.maximum(member.sum(1, keepdims=True), 1)
-    return np.divide(weighted, totals, out=even, where=totals > 0)
+    matrix: Floats = np.divide(weighted, totals, out=even, where=totals > 0)
+    return matrix
 
 
 @dataclass(frozen=True)
 class History:
-    """The split tree of every symbol: `parents[r][s]` maps the subtypes of symbol s after round r + 1 to those before."""
+    """The split trees: `parents[r][s]` maps the subtypes of symbol s after round r + 1 to those before it."""
 
     parents: tuple[tuple[Longs, ...], ...] = ()
 

@@ -8,32 +8,48 @@ English clitics that the Penn Treebank splits off.  Brackets written -LRB- and -
 from __future__ import annotations
 
 import re
+import string
+import unicodedata
+from functools import lru_cache
 
 from latree.tree import unescape
 
-_TOKEN = re.compile(
-    r"""
-    \d+(?:[.,:/]\d+)*%?          # 3.14  1,000  10:30  50%
-    | (?:\w\.){2,}               # U.S.  e.g.
-    | \w+(?:[-'’.@]\w+)*         # well-known  o'clock  name@example.org
-    | \.\.\.+ | --+ | ``| ''     # ellipsis, dashes, Penn quotes
-    | \S                         # anything else, a mark at a time
-    """,
-    re.VERBOSE,
-)
+# `letter` is \w and what combines with letters, which \w leaves out: accents, the vowel signs of Indic scripts.
+_TOKEN = r"""
+    -[LR]RB-                              # brackets as treebanks write them
+    | \d+(?:[.,:/]\d+)*(?:%|{letter}*(?:[-'’]{letter}+)*)  # 3.14  1,000  10:30  50%  1st  19-year-old
+    | (?:{letter}\.){{2,}}                # U.S.  e.g.
+    | {letter}+(?:[-'’.@]{letter}+)*      # well-known  o'clock  name@example.org
+    | \.\.\.+ | --+ | ``| ''              # ellipsis, dashes, Penn quotes
+    | \S                                  # anything else, a mark at a time
+    """
 _CLITIC = re.compile(r"(?i)^(.+?)(n['’]t|['’](?:s|re|ve|ll|d|m))$")
 _ABBREVIATIONS = {"mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr", "inc", "corp", "co", "ltd", "vs", "etc", "fig"}
+_JOINERS = "\u200c\u200d"
+
+
+@lru_cache(maxsize=256)
+def _pattern(marks: str) -> re.Pattern[str]:
+    return re.compile(_TOKEN.format(letter=rf"[\w{marks}]"), re.VERBOSE)
+
+
+def _marks(line: str) -> str:
+    """The combining characters of a line."""
+    if line.isascii():
+        return ""
+    return "".join(sorted(c for c in set(line) if unicodedata.category(c).startswith("M") or c in _JOINERS))
 
 
 def tokens_of(line: str, *, split: bool) -> list[str]:
     """The tokens of one line; `split` says that it is running text."""
     if not split:
-        return [unescape(token) for token in line.split()]
+        # As in a bracket file, only ASCII white space separates: a no-break space may stand inside a word.
+        return [unescape(token) for token in re.split(f"[{string.whitespace}]+", line) if token]
     tokens: list[str] = []
-    for token in _TOKEN.findall(line):
+    for token in _pattern(_marks(line)).findall(line):
         if token == "." and tokens and tokens[-1].lower() in _ABBREVIATIONS:
             tokens[-1] += "."
             continue
         clitic = _CLITIC.match(token)
-        tokens.extend(clitic.groups() if clitic else [token])
+        tokens.extend(clitic.groups() if clitic else [unescape(token)])
     return tokens

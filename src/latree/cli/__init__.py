@@ -83,7 +83,7 @@ def options(
 
 
 def main() -> None:
-    """Run the command.  Exit codes: 0 done, 1 the input or a file is at fault, 2 the command line is, 130 interrupted."""
+    """Run the command.  Exit codes: 0 done, 1 the input or a file is at fault, 2 the command line is, 130 Ctrl-C."""
     # One thread for matrix products: sentences are spread over --jobs instead.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if isinstance(sys.stdout, io.TextIOWrapper):

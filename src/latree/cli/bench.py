@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import resource
+import sys
 import time
 from collections.abc import Callable, Sequence
+from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from latree.cli import common
+from latree.errors import LatreeError
 
 if TYPE_CHECKING:
+    from latree.labels import LabelRules
     from latree.models.base import ForestModel
     from latree.models.parser import Parser
 
@@ -28,18 +31,36 @@ def bench(
 
     Kernels are compiled and warm before anything is timed; the machine's load still shows in the figures.
     """
+    sizes = _lengths(lengths)
     loaded = common.load_model(model)
-    sentences = list(common.read_sentences([treebank], None, tokenize=False, labels=getattr(loaded, "labels", None)))
-    list(loaded.analyse(sentences[:40]))
+    loaded.max_length = max(loaded.max_length, *sizes)
+    sentences = _sentences(treebank, getattr(loaded, "labels", None))
+    with common.telling_of_compilation():
+        list(loaded.analyse(sentences[:40]))
     _reading(treebank, repeat)
     rate = len(sentences) / _cpu(lambda: list(loaded.analyse(sentences)), repeat)
     words = sum(map(len, sentences)) / len(sentences)
     typer.echo(f"{loaded.kind}, one thread: {rate:.0f} sentences per CPU second ({rate * words:.0f} words)")
     if hasattr(loaded, "chart"):
-        _growth(loaded, sentences, [int(n) for n in lengths.split(",")], repeat)
+        _growth(loaded, sentences, sizes, repeat)
     if jobs > 1:
         _jobs(loaded, sentences, jobs)
     typer.echo(f"largest memory of this process: {_peak_megabytes():.0f} MB")
+
+
+def _lengths(text: str) -> list[int]:
+    numbers = text.split(",")
+    if not all(number.strip().isdecimal() and int(number) > 0 for number in numbers):
+        raise typer.BadParameter(f"--lengths takes numbers of words with commas between them, found {text!r}")
+    return [int(number) for number in numbers]
+
+
+def _sentences(treebank: str, labels: LabelRules | None) -> list[list[str]]:
+    from latree.treebank import detect_format
+
+    if treebank == "-":
+        raise LatreeError("the file is read more than once, so that standard input does not serve; name a file")
+    return list(common.read_sentences([treebank], detect_format(treebank), tokenize=False, labels=labels))
 
 
 def _cpu(work: Callable[[], object], repeat: int) -> float:
@@ -69,11 +90,12 @@ def _growth(model: Parser | Any, sentences: Sequence[Sequence[str]], lengths: li
     """Sentences of given lengths, cut from the running text, so that only the length differs."""
     from latree.cky import chart_bytes
 
-    running = [word for sentence in sentences for word in sentence]
+    text = [word for sentence in sentences for word in sentence]
     typer.echo("words  milliseconds  chart MB  milliseconds / (n/10)^3")
     for n in lengths:
-        count = max(1, min(400 // n, len(running) // n))
-        cut = [running[k * n : (k + 1) * n] for k in range(count)]
+        count = max(1, min(400 // n, len(text) // n))
+        running = cycle(text)  # a text shorter than the sentence is gone through again
+        cut = [list(islice(running, n)) for _ in range(count)]
         milliseconds = 1000 * _cpu(lambda cut=cut: list(model.analyse(cut)), repeat) / count  # type: ignore[misc]
         memory = chart_bytes(model.chart, n) / 1e6
         typer.echo(f"{n:5d}  {milliseconds:12.2f}  {memory:8.1f}  {milliseconds / (n / 10) ** 3:10.4f}")
@@ -100,4 +122,8 @@ def _jobs(model: ForestModel[Any], sentences: Sequence[Sequence[str]], jobs: int
 
 
 def _peak_megabytes() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    if sys.platform == "win32":
+        return float("nan")
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from latree.cli import common
+from latree.errors import LatreeError
 
 if TYPE_CHECKING:
     from latree.evalb import Parameters
     from latree.labels import LabelRules
     from latree.score import Scores, TagScores
     from latree.tree import Tree
-    from latree.treebank import Column
+    from latree.treebank import Column, Format
 
 
 def evaluate(
@@ -39,11 +40,12 @@ def evaluate(
 
     Strictly: no sentence is skipped, punctuation is deleted by the gold tags, a failed parse has no brackets.
     """
-    from latree.treebank import detect_format
-
     files = [predicted] if against is None else [predicted, against]
     scored: Any
-    if detect_format(gold) == "conllu":
+    if _format(gold, *files) == "conllu":
+        given = {"prm": prm, "max-length": max_length, "table": table, "by-label": by_label, "raw": raw}
+        if unused := [f"--{name}" for name, value in given.items() if value]:
+            raise typer.BadParameter(f"{', '.join(unused)}: for trees only, and these files are CoNLL-U")
         known = set(common.load_model(model).lexicon.vocabulary) if model else None
         scored = [_score_tags(gold, path, column, known) for path in files]
     else:
@@ -57,7 +59,18 @@ def evaluate(
     if json_output:
         typer.echo(json.dumps(report, ensure_ascii=False))
     else:
-        _render(scored[0], report, table=table, by_label=by_label)
+        _render(scored[0], report, _parameters(prm), table=table, by_label=by_label)
+
+
+def _format(*paths: str) -> Format:
+    """What the files hold; standard input holds what the others do."""
+    from latree.treebank import detect_format
+
+    formats = {path: detect_format(path) for path in paths if path != "-" or set(paths) == {"-"}}
+    if len(set(formats.values())) > 1:
+        kinds = ", ".join(f"{path} is {'trees' if form == 'ptb' else 'CoNLL-U'}" for path, form in formats.items())
+        raise LatreeError(f"trees and CoNLL-U cannot be compared: {kinds}")
+    return next(iter(formats.values()))
 
 
 def _parameters(prm: Path | None) -> Parameters:
@@ -72,8 +85,13 @@ def _score_trees(
     from latree.score import score_trees
 
     wrapper = rules.root if rules else None
-    pairs = _read_trees(gold, rules), _read_trees(predicted, rules)
-    return score_trees(*pairs, parameters, wrapper=wrapper, max_length=max_length)  # type: ignore[arg-type]
+    right, guesses = list(_read_trees(gold, rules)), list(_read_trees(predicted, rules))
+    kept = [tree for tree in right if tree is not None]
+    if len(kept) < len(right):
+        common.note(f"{gold}: {len(right) - len(kept)} trees without words are left out")
+        if len(guesses) == len(right):  # else they are left out there already, as `latree parse` does
+            guesses = [guess for guess, tree in zip(guesses, right, strict=True) if tree is not None]
+    return score_trees(kept, guesses, parameters, wrapper=wrapper, max_length=max_length)
 
 
 def _read_trees(path: str, rules: LabelRules | None) -> Iterator[Tree | None]:
@@ -82,7 +100,7 @@ def _read_trees(path: str, rules: LabelRules | None) -> Iterator[Tree | None]:
     from latree.treebank import open_text
 
     with open_text(path) as lines:
-        for tree in read_predictions(lines, path):
+        for tree in read_predictions(lines, "<stdin>" if path == "-" else path):
             yield rules.clean(tree) if rules and tree is not None else tree
 
 
@@ -101,7 +119,7 @@ def _compare(first: Any, second: Any) -> Any:
     return compare(first.tag_counts(), second.tag_counts())
 
 
-def _render(scored: Any, report: dict[str, Any], *, table: bool, by_label: bool) -> None:
+def _render(scored: Any, report: dict[str, Any], parameters: Parameters, *, table: bool, by_label: bool) -> None:
     from rich.console import Console
 
     from latree.evalb import format_table
@@ -110,14 +128,14 @@ def _render(scored: Any, report: dict[str, Any], *, table: bool, by_label: bool)
     console = Console()
     if isinstance(scored, Scores):
         if table:
-            typer.echo(format_table([row.evalb for row in scored.rows]), nl=False)
+            typer.echo(format_table([row.evalb for row in scored.rows], parameters), nl=False)
         else:
             console.print(render_trees(scored))
         if by_label:
             console.print(render_labels(scored))
         for name, rows in (("skipped by EVALB", scored.skipped), ("failed", scored.failed)):
             for number, reason in rows:
-                typer.echo(f"sentence {number}: {name}: {reason}")
+                typer.echo(f"sentence {number}: {name}: {reason}", err=table)  # the table is EVALB's to the letter
     else:
         console.print(render_tags(scored))
     if "against" in report:

@@ -23,10 +23,7 @@ def parse(
     inputs: list[str] = common.INPUTS,
     model: Path = common.MODEL,
     kbest: int = typer.Option(
-        0,
-        "--kbest",
-        min=0,
-        help="List the N best trees of each sentence, then a blank line (in JSON: numbered by rank).",
+        0, "--kbest", min=0, help="List the N best trees of each sentence, then a blank line; in JSON numbered by rank."
     ),
     scores: bool = typer.Option(
         False, "--scores", help="Tab-separated before each tree: log P(T,w), log P(w), P(T|w), status."

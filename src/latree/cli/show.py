@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from latree.cli import common
+from latree.errors import LatreeError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -30,7 +31,10 @@ def show(
         return
     from rich.console import Console
 
-    console = Console()
+    if symbol is not None and all(known.label != symbol for known in loaded.grammar.symbols):
+        names = sorted({known.label for known in loaded.grammar.symbols})
+        raise LatreeError(f"the model has no category {symbol!r}; it has {', '.join(names)}")
+    console = Console(emoji=False)
     console.print(f"{loaded.kind} model, {_facts(loaded)}", markup=False)
     for name, value in loaded.training.items():
         console.print(f"  {name}: {value}", markup=False)

@@ -69,7 +69,7 @@ def _tag_conllu(
     """Fill the model's column; everything else goes through as it came."""
     from latree.treebank import read_conllu_lines, retag
 
-    column = getattr(model, "column", "xpos")
+    column: Any = getattr(model, "column", "xpos")
     kept, source = tee(read_conllu_lines(path))
     words = (sentence.words for _, sentence in source)
     with closing(tally.watch(_taggings(model, path, words, jobs, objective))) as results:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import time
@@ -18,7 +19,7 @@ from latree.errors import LatreeError
 if TYPE_CHECKING:
     from latree.labels import LabelRules
     from latree.models.base import ForestModel
-    from latree.treebank import TaggedSentence
+    from latree.treebank import Format, TaggedSentence
     from latree.words import LexiconOptions
 
 
@@ -27,7 +28,15 @@ class Kind(StrEnum):
     hmm = "hmm"
 
 
+# The options that only one kind has a use for.
+_OPTIONS_OF = {
+    Kind.pcfg: ("labels", "phrase_cuts", "tag_cuts", "prefix_end", "binarize", "horizontal", "vertical"),
+    Kind.hmm: ("column",),
+}
+
+
 def train(
+    context: typer.Context,
     kind: Kind = typer.Argument(..., help="The kind of model.", metavar="MODEL-KIND"),
     treebank: list[str] = typer.Argument(..., help="Bracket files train a parser, CoNLL-U files a tagger."),
     output: Path = typer.Option(..., "-o", "--output", help="The model file to write."),
@@ -52,10 +61,12 @@ def train(
 ) -> None:
     """Train a model on a treebank and write it to one file."""
     started = time.process_time()
+    _check_options(context, kind)
     _check_output(output)
-    if resume:
+    _check_dev(kind, dev, form)
+    if resume and not quiet:
         common.note(f"a {kind} trains in one pass: there is nothing to resume, training from the start")
-    lexicon = _lexicon_options(kind, rare)
+    lexicon = _lexicon_options(rare)
     if kind is Kind.hmm:
         model: Any = _train_hmm(treebank, form, column, unknown, lexicon, quiet)
     else:
@@ -71,8 +82,29 @@ def train(
     if not quiet:
         common.note(f"{_size(model)}; {time.process_time() - started:.1f} CPU seconds; written to {output}")
     if dev is not None:
-        model.training["dev"] = {"data": Path(dev).name, **_score(model, dev, jobs, quiet)}
+        model.training["dev"] = {"data": Path(dev).name, **_score(model, dev, form, jobs, quiet)}
         model.save(output)
+
+
+def _check_options(context: typer.Context, kind: Kind) -> None:
+    """An option without effect is a misunderstanding."""
+    for other, names in _OPTIONS_OF.items():
+        for name in names if other is not kind else ():
+            source = context.get_parameter_source(name)
+            if source is not None and source.name == "COMMANDLINE":
+                raise typer.BadParameter(f"--{name.replace('_', '-')} is for {other}; {kind} has no use for it")
+
+
+def _check_dev(kind: Kind, dev: str | None, form: Format | None) -> None:
+    """Nor is a mistyped file to be told after the training."""
+    from latree.treebank import detect_format, open_text
+
+    if dev is None:
+        return
+    with open_text(dev):
+        pass
+    if kind is Kind.pcfg and detect_format(dev, form) != "ptb":
+        raise LatreeError(f"{dev}: CoNLL-U has no trees to score a pcfg on")
 
 
 def _check_output(output: Path) -> None:
@@ -81,9 +113,11 @@ def _check_output(output: Path) -> None:
         raise LatreeError(f"{output}: the folder {output.parent} does not exist")
     if output.is_dir():
         raise LatreeError(f"{output}: this is a directory; name a file")
+    if not os.access(output.parent, os.W_OK):
+        raise LatreeError(f"{output}: no permission to write into the folder {output.parent}")
 
 
-def _lexicon_options(kind: Kind, rare: int | None) -> LexiconOptions | None:
+def _lexicon_options(rare: int | None) -> LexiconOptions | None:
     if rare is None:
         return None
     from latree.words import LexiconOptions
@@ -103,7 +137,7 @@ def _label_rules(preset: str, phrase_cuts: str | None, tag_cuts: str | None, pre
 
 def _train_pcfg(
     treebank: list[str],
-    form: Literal["ptb", "conllu"] | None,
+    form: Format | None,
     rules: LabelRules,
     shape: dict[str, Any],
     unknown: str,
@@ -124,7 +158,7 @@ def _train_pcfg(
 
 def _train_hmm(
     treebank: list[str],
-    form: Literal["ptb", "conllu"] | None,
+    form: Format | None,
     column: Literal["upos", "xpos"] | None,
     unknown: str,
     lexicon: LexiconOptions | None,
@@ -133,8 +167,8 @@ def _train_hmm(
     from latree.models.hmm import Hmm
     from latree.treebank import detect_format
 
-    formats = {detect_format(path, form) for path in treebank}
-    chosen = "xpos" if formats == {"ptb"} else column or _filled_column(treebank[0])
+    tables = [path for path in treebank if detect_format(path, form) == "conllu"]
+    chosen = column or (_filled_column(tables[0]) if tables else "xpos")
     sentences = (sentence for path in treebank for sentence in read_tagged_any(path, form, chosen))
     return Hmm(column=chosen, unknown=unknown, lexicon=lexicon).fit(common.with_progress(sentences, "reading", quiet))
 
@@ -142,12 +176,12 @@ def _train_hmm(
 def _filled_column(path: str) -> Literal["upos", "xpos"]:
     from latree.treebank import read_conllu
 
+    if path == "-":
+        raise LatreeError("standard input can be read only once; name the column: --column upos or xpos")
     return "upos" if any(sentence.fills("upos") for sentence in read_conllu(path)) else "xpos"
 
 
-def read_tagged_any(
-    path: str, form: Literal["ptb", "conllu"] | None, column: Literal["upos", "xpos"] | None
-) -> Iterator[TaggedSentence]:
+def read_tagged_any(path: str, form: Format | None, column: Literal["upos", "xpos"] | None) -> Iterator[TaggedSentence]:
     """Tagged sentences from CoNLL-U, or from the leaves of trees."""
     from latree.labels import LabelRules
     from latree.treebank import TaggedSentence, detect_format, read_tagged, read_trees
@@ -167,7 +201,7 @@ def _size(model: ForestModel[Any]) -> str:
     )
 
 
-def _score(model: ForestModel[Any], dev: str, jobs: int, quiet: bool) -> dict[str, float]:
+def _score(model: ForestModel[Any], dev: str, form: Format | None, jobs: int, quiet: bool) -> dict[str, float]:
     """Score on a held-out file; the figures go into the model's header."""
     from latree.models.parser import Parser
     from latree.score import score_tags, score_trees
@@ -177,13 +211,16 @@ def _score(model: ForestModel[Any], dev: str, jobs: int, quiet: bool) -> dict[st
 
         gold = list(read_trees(dev, model.labels))
         analyses = model.parse_all((tree.words() for tree in gold), jobs)
-        parses = common.with_progress(analyses, "parsing dev", quiet, len(gold))
-        scores = score_trees(gold, (one.tree if one.status == "ok" else None for one in parses)).to_json()
+        with common.telling_of_compilation():
+            parses = list(common.with_progress(analyses, "parsing dev", quiet, len(gold)))
+        scores = score_trees(gold, [one.tree if one.status == "ok" else None for one in parses]).to_json()
         names = ["f1", "f1_strict", "exact", "tag_accuracy", "sentences", "skipped", "failed"]
     else:
-        tagged = list(read_tagged_any(dev, None, model.column))  # type: ignore[attr-defined]
+        tagged = list(read_tagged_any(dev, form, model.column))  # type: ignore[attr-defined]
         found = model.tag_all((words for words, _ in tagged), jobs)  # type: ignore[attr-defined]
-        predicted = [(one.tokens, one.tags) for one in common.with_progress(found, "tagging dev", quiet, len(tagged))]
+        with common.telling_of_compilation():
+            taggings = list(common.with_progress(found, "tagging dev", quiet, len(tagged)))
+        predicted = [(one.tokens, one.tags) for one in taggings]
         scores = score_tags(tagged, predicted, set(model.lexicon.vocabulary)).to_json()
         names = ["token", "sentence", "known", "unknown", "sentences"]
     picked = {name: scores[name] for name in names}

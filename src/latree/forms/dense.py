@@ -121,10 +121,12 @@ def down(
         theta = _tensor(weights, rule)
         _contract(np.dot(parent, theta), left, right, to_left, to_right)
         for m in range(len(parent)):
-            share[m] = factor[m] * (to_left[m] * left[m]).sum()
+            share[m] = 0.0
+            for y in range(left.shape[1]):
+                share[m] += factor[m] * to_left[m, y] * left[m, y]
+            for x in range(parent.shape[1]):
+                parent[m, x] *= factor[m]  # the gathered rows are ours to spend
         if len(stats.theta) > 0:
-            for m in range(len(parent)):
-                parent[m] *= factor[m]  # the gathered rows are ours to spend
             counts = _tensor(stats, rule)
             counts += theta * np.dot(parent.T, _outer(left, right))
 
