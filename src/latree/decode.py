@@ -85,11 +85,12 @@ def best_edges(forest: Forest, choice: Best, sentence: int) -> list[int]:
     edges: list[int] = []
     stack = [int(forest.root[sentence])]
     while stack:
-        edge = int(choice.edge[stack.pop()])
+        item = stack.pop()
+        edge = int(choice.edge[item]) if item >= 0 else -1  # a sentence without derivations has no root
         if edge < 0:
             return []
         edges.append(edge)
-        stack.extend(int(item) for item in (forest.ends[edge, R], forest.ends[edge, L]) if item >= 0)
+        stack.extend(int(child) for child in (forest.ends[edge, R], forest.ends[edge, L]) if child >= 0)
     return edges
 
 

@@ -8,7 +8,7 @@ with fewer parameters, whose maximum likelihood estimate is given below; EM with
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -117,14 +117,35 @@ class LexicalLayout:
     def is_rare(self) -> NDArray[np.bool_]:
         return (self.entries.signature >= 0)[self.entry]
 
-    def estimate(self, counts: Floats) -> Floats:
-        """Maximum likelihood P(w | t_x) from expected counts, rare words tied."""
+    def tie(self, counts: Floats) -> Floats:
+        """c_TW of each number's word and subtype: its own expected count, or for a rare word its share of the rare."""
         columns = int(self.layout.tag_columns[-1])
-        total = np.bincount(self.column, weights=counts, minlength=columns)
         unseen = np.bincount(self.column, weights=np.where(self.is_rare, counts, 0.0), minlength=columns)
         own = np.bincount(self.pair, weights=counts)[self.pair]
-        mass = np.where(self.is_rare, self.rare_share * unseen[self.column], own)
-        return np.divide(mass, total[self.column], out=np.zeros_like(mass), where=total[self.column] > 0)
+        return np.where(self.is_rare, self.rare_share * unseen[self.column], own)
+
+    def estimate(self, counts: Floats) -> Floats:
+        """Maximum likelihood P(w | t_x) from expected counts, rare words tied."""
+        total = np.bincount(self.column, weights=counts, minlength=int(self.layout.tag_columns[-1]))[self.column]
+        tied = self.tie(counts)
+        return np.divide(tied, total, out=np.zeros_like(tied), where=total > 0)
+
+    def lexicon(self, counts: Floats, unsplit: Lexicon) -> Lexicon:
+        """The lexicon over all tags' subtypes, each a column: for words as they come, known or not."""
+        columns = int(self.layout.tag_columns[-1])
+        _, first = np.unique(self.pair, return_index=True)  # sorted by word, then by column
+        word, tied = self.entries.word[self.entry[first]], self.tie(counts)[first]
+        word_ptr = np.searchsorted(word, np.arange(len(unsplit.vocabulary) + 1))
+        rare = self.is_rare
+        place = self.entries.signature[self.entry[rare]] * columns + self.column[rare]
+        signature_count = np.bincount(place, weights=counts[rare], minlength=len(unsplit.signatures) * columns)
+        return replace(
+            unsplit,
+            word_ptr=word_ptr,
+            pair_tag=self.column[first],
+            pair_count=tied,
+            signature_count=signature_count.reshape(-1, columns).astype(np.float64),
+        )
 
     def weights(self, theta: Floats, emissions: Floats) -> Dense:
         """Rules and entries as the weights of the treebank's forest."""

@@ -36,12 +36,19 @@ class Searchable(Protocol):
     """What `Search` needs of a model."""
 
     grammar: Grammar
+    threshold: float
 
     def widths(self) -> Longs:
         """How many numbers a message of each symbol has."""
 
     def prune(self, coarse: Any, threshold: float) -> Piece:
         """The forest of what has a posterior of at least the threshold."""
+
+    def refine(self, forest: Forest, emissions: Floats, looseness: float) -> Forest:
+        """A further pruning of what the coarse pass left, all thresholds times `looseness`."""
+
+    def log_z(self, search: Search) -> Floats:
+        """log P(w) of every sentence of a search."""
 
     def weights(self, emissions: Floats) -> Any:
         """The weights of a forest whose lexical entries are these."""
@@ -64,7 +71,13 @@ class Search:
 
     @cached_property
     def forest(self) -> Forest:
-        return assemble([self._pruned(one) for one in self.coarse], len(self.model.grammar.rules))
+        survivors = assemble([self._pruned(one) for one in self.coarse], len(self.model.grammar.rules))
+        looseness = self.threshold / self.model.threshold
+        return self.model.refine(survivors, self.all_emissions, looseness)
+
+    @cached_property
+    def all_emissions(self) -> Floats:
+        return np.concatenate(list(self.emissions))
 
     def _pruned(self, coarse: Coarse) -> Piece:
         """What survives; where that has no whole derivation, the threshold was too high for this sentence."""
@@ -77,12 +90,17 @@ class Search:
 
     @cached_property
     def weights(self) -> Any:
-        return self.model.weights(np.concatenate(list(self.emissions)))
+        return self.model.weights(self.all_emissions)
 
     @cached_property
     def inference(self) -> Inference:
         nothing = self.model.no_statistics(self.weights)
         return infer(self.forest, self.weights, nothing, self.model.widths())
+
+    @cached_property
+    def log_z(self) -> Floats:
+        """log P(w) of every sentence."""
+        return self.model.log_z(self)
 
     def scores(self, objective: Objective) -> Floats:
         """One score an edge; the best derivation maximises their sum."""
@@ -99,8 +117,8 @@ class Search:
 
     def log_weights(self, derivations: Sequence[Sequence[int]]) -> Floats:
         """log P(T, w) of derivations: each is a forest of its own, summed over subtypes by the same sweep."""
-        if not derivations:
-            return np.zeros(0)
+        if not any(derivations):
+            return np.full(len(derivations), -np.inf)
         pieces = [union(self.forest, [edges]) for edges in derivations]
         alone = assemble(pieces, len(self.model.grammar.rules))
         return inside_only(alone, self.weights, self.model.widths())[0]

@@ -17,6 +17,9 @@ from latree.grammar import NONE, Grammar
 from latree.jit import kernel
 
 
+LEAST = 1e-30  # probabilities below this are taken for zero: EM never revives them
+
+
 @dataclass(frozen=True)
 class Layout:
     """Where the tensors of a grammar lie for given numbers of subtypes."""
@@ -56,7 +59,7 @@ class Layout:
         return totals
 
     def normalise(self, counts: Floats) -> None:
-        """In place: relative frequency given the parent subtype (Petrov 2009, eqn 3); what was never seen stays zero."""
+        """In place: relative frequency given the parent subtype (Petrov 2009, eqn 3); below `LEAST` it is zero."""
         _divide_rows(counts, self.start, self.dims, self.offset[self.grammar.rules[:, 0]], self.parent_counts(counts))
 
 
@@ -74,8 +77,8 @@ def _divide_rows(theta: Floats, start: Longs, dims: Longs, first: Longs, totals:
         wide, at = dims[rule, 1] * dims[rule, 2], start[rule]
         for x in range(dims[rule, 0]):
             total = totals[first[rule] + x]
-            if total > 0.0:
-                theta[at + x * wide : at + (x + 1) * wide] /= total
+            for k in range(at + x * wide, at + (x + 1) * wide):
+                theta[k] = theta[k] / total if theta[k] > LEAST * total else 0.0
 
 
 Maps = Sequence[Floats]  # one matrix a symbol, [new subtypes, old subtypes]

@@ -16,8 +16,7 @@ from latree.tree import unescape
 
 # `letter` is \w and what combines with letters, which \w leaves out: accents, the vowel signs of Indic scripts.
 _TOKEN = r"""
-    -[LR]RB-                              # brackets as treebanks write them
-    | \d+(?:[.,:/]\d+)*(?:%|{letter}*(?:[-'’]{letter}+)*)  # 3.14  1,000  10:30  50%  1st  19-year-old
+    \d+(?:[.,:/]\d+)*(?:%|{letter}*(?:[-'’]{letter}+)*)  # 3.14  1,000  10:30  50%  1st  19-year-old
     | (?:{letter}\.){{2,}}                # U.S.  e.g.
     | {letter}+(?:[-'’.@]{letter}+)*      # well-known  o'clock  name@example.org
     | \.\.\.+ | --+ | ``| ''              # ellipsis, dashes, Penn quotes
@@ -46,10 +45,11 @@ def tokens_of(line: str, *, split: bool) -> list[str]:
         # As in a bracket file, only ASCII white space separates: a no-break space may stand inside a word.
         return [unescape(token) for token in re.split(f"[{string.whitespace}]+", line) if token]
     tokens: list[str] = []
+    line = unescape(line)
     for token in _pattern(_marks(line)).findall(line):
         if token == "." and tokens and tokens[-1].lower() in _ABBREVIATIONS:
             tokens[-1] += "."
             continue
         clitic = _CLITIC.match(token)
-        tokens.extend(clitic.groups() if clitic else [unescape(token)])
+        tokens.extend(clitic.groups() if clitic else [token])
     return tokens

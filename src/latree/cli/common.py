@@ -147,8 +147,11 @@ class Tally:
 
 
 @contextmanager
-def telling_of_compilation() -> Iterator[None]:
+def telling_of_compilation(quiet: bool = False) -> Iterator[None]:
     """Where kernels are compiled in here for more than a moment, say so, once."""
+    if quiet:
+        yield
+        return
     from numba.core import event
 
     timer = Timer(PATIENCE, note, [COMPILING])

@@ -211,14 +211,14 @@ def _score(model: ForestModel[Any], dev: str, form: Format | None, jobs: int, qu
 
         gold = list(read_trees(dev, model.labels))
         analyses = model.parse_all((tree.words() for tree in gold), jobs)
-        with common.telling_of_compilation():
+        with common.telling_of_compilation(quiet):
             parses = list(common.with_progress(analyses, "parsing dev", quiet, len(gold)))
         scores = score_trees(gold, [one.tree if one.status == "ok" else None for one in parses]).to_json()
         names = ["f1", "f1_strict", "exact", "tag_accuracy", "sentences", "skipped", "failed"]
     else:
         tagged = list(read_tagged_any(dev, form, model.column))  # type: ignore[attr-defined]
         found = model.tag_all((words for words, _ in tagged), jobs)  # type: ignore[attr-defined]
-        with common.telling_of_compilation():
+        with common.telling_of_compilation(quiet):
             taggings = list(common.with_progress(found, "tagging dev", quiet, len(tagged)))
         predicted = [(one.tokens, one.tags) for one in taggings]
         scores = score_tags(tagged, predicted, set(model.lexicon.vocabulary)).to_json()

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from latree.models.base import ForestModel
 
 # kind -> module and class; a module is imported, and its kernels with it, only when it is needed.
-KINDS = {"pcfg": ("latree.models.pcfg", "Pcfg"), "hmm": ("latree.models.hmm", "Hmm")}
+KINDS = {
+    "pcfg": ("latree.models.pcfg", "Pcfg"),
+    "hmm": ("latree.models.hmm", "Hmm"),
+    "lvg": ("latree.models.lvg", "Lvg"),
+}
 
 
 def model_class(kind: str) -> type[ForestModel[Any]]:

@@ -33,6 +33,9 @@ class Trouble(NamedTuple):
     reason: str
 
 
+NOTHING = Trouble("recovered", "the grammar derives nothing for these words")
+
+
 class ForestModel(ABC, Generic[Result]):
     """A model that prunes by a coarse pass and infers over forests.  `fit` gives it its grammar and lexicon."""
 
@@ -72,6 +75,18 @@ class ForestModel(ABC, Generic[Result]):
 
     # -- weights of one subtype a symbol; models with more override these
 
+    def emissions(self, tokens: Sequence[str]) -> Floats:
+        """P(word | tag) of every word, [words, tags' subtypes laid end to end]."""
+        return self.lexicon.emissions(tokens)
+
+    def refine(self, forest: Forest, emissions: Floats, looseness: float) -> Forest:
+        """A further pruning of what the coarse pass left, all thresholds times `looseness`."""
+        return forest
+
+    def log_z(self, search: Search) -> Floats:
+        """log P(w) of the sentences of a search; here the coarse pass has it exactly."""
+        return np.array([coarse.log_z for coarse in search.coarse])
+
     def widths(self) -> Longs:
         return np.ones(len(self.grammar.symbols), np.int64)
 
@@ -103,11 +118,23 @@ class ForestModel(ABC, Generic[Result]):
             derivations = search.best(objective)
             log_joint = search.log_weights(derivations)
             for which, k in enumerate(good):
-                results[k] = self.result(batch[k], search, derivations[which], float(log_joint[which]), which)
+                if derivations[which]:
+                    results[k] = self.result(batch[k], search, derivations[which], float(log_joint[which]), which)
+                else:
+                    results[k] = self._analyse_loosely(batch[k], attempts[k], objective)
         for k, attempt in enumerate(attempts):
             if isinstance(attempt, Trouble):
                 results[k] = self.stand_in(batch[k], attempt)
         return [results[k] for k in range(len(batch))]
+
+    def _analyse_loosely(self, tokens: tuple[str, ...], attempt: Any, objective: Objective) -> Result:
+        """A sentence of which nothing was left by pruning: prune less, in the end not at all."""
+        for looseness in (1e-2, 1e-4, 1e-8, 0.0):
+            search = Search(self, [attempt[0]], [attempt[1]], self.threshold * looseness)
+            edges = search.best(objective)[0]
+            if edges:
+                return self.result(tokens, search, edges, float(search.log_weights([edges])[0]), 0)
+        return self.stand_in(tokens, NOTHING)
 
     def _attempt(self, tokens: tuple[str, ...]) -> tuple[Coarse, Floats] | Trouble:
         """The coarse pass of a sentence, or why there is none."""
@@ -115,10 +142,10 @@ class ForestModel(ABC, Generic[Result]):
             return Trouble("empty", "no words")
         if len(tokens) > self.max_length:
             return Trouble("failed", f"{len(tokens)} words; the limit is {self.max_length} (--max-length)")
-        emissions = self.lexicon.emissions(tokens)
+        emissions = self.emissions(tokens)
         coarse = self.coarse(emissions)
         if not np.isfinite(coarse.log_z):
-            return Trouble("recovered", "the grammar derives no tree for these words")
+            return NOTHING
         return coarse, emissions
 
     def _search(self, attempts: Sequence[Any]) -> Search:
@@ -156,7 +183,7 @@ class ForestModel(ABC, Generic[Result]):
     def log_prob(self, tokens: Sequence[str]) -> float:
         """log P(w): the sum over everything that the grammar derives; -inf where it derives nothing."""
         attempt = self._attempt(tuple(tokens))
-        return -np.inf if isinstance(attempt, Trouble) else attempt[0].log_z
+        return -np.inf if isinstance(attempt, Trouble) else float(self.log_z(self._search([attempt]))[0])
 
     def sample_given(self, tokens: Sequence[str], rng: np.random.Generator) -> Result:
         """An analysis drawn from its probability given the words, among those that survive pruning."""

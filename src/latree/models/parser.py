@@ -82,7 +82,7 @@ class Parser(ForestModel[Parse]):
             piece = from_trees(self.grammar, [node], entry, len(words) * tags)
         except UnknownRuleError:
             return -np.inf
-        weights = self.weights(self.lexicon.emissions(words))
+        weights = self.weights(self.emissions(words))
         return float(inside_only(assemble([piece], len(self.grammar.rules)), weights, self.widths())[0][0])
 
     def sample(self, tokens: Sequence[str] | None = None, seed: int | None = None) -> Parse:
@@ -109,19 +109,22 @@ class Parser(ForestModel[Parse]):
     def result(self, tokens: tuple[str, ...], search: Search, edges: list[int], log_joint: float, which: int) -> Parse:
         tree = undo(decode.tree_of(self.grammar, search.forest, edges, tokens))
         constituents = tuple(search.phrases.look_up(which, tree.spans()))
-        return Parse(tokens, log_joint, search.coarse[which].log_z, tree=tree, constituents=constituents)
+        return Parse(tokens, log_joint, float(search.log_z[which]), tree=tree, constituents=constituents)
 
     def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Parse:
         """A flat tree of the likeliest tags under the commonest sentence label."""
         if not tokens:
             return Parse((), -np.inf, -np.inf, *trouble)
-        rows = [self.lexicon.tag_given_word(word, first=i == 0) for i, word in enumerate(tokens)]
-        tags = self.grammar.tags
-        leaves = [Tree(tags[int(np.argmax(row))].label, word=word) for row, word in zip(rows, tokens, strict=True)]
+        tags = [self.likeliest_tag(word, first=i == 0) for i, word in enumerate(tokens)]
+        leaves = [Tree(tag, word=word) for tag, word in zip(tags, tokens, strict=True)]
         label = most_frequent_child(self.grammar, self.coarse_theta())
         phrase = Tree(label.label, leaves) if label is not None else None
         tree = Tree(self.labels.root, [phrase] if phrase is not None else leaves)
         return Parse(tokens, -np.inf, -np.inf, *trouble, tree=tree)
+
+    def likeliest_tag(self, word: str, first: bool) -> str:
+        """The likeliest tag of a word by itself."""
+        return self.grammar.tags[int(np.argmax(self.lexicon.tag_given_word(word, first)))].label
 
     # -- treebanks and files
 

@@ -70,7 +70,7 @@ class Tagger(ForestModel[Tagging]):
 
     def log_prob_tags(self, words: Sequence[str], tags: Sequence[int]) -> float:
         """log P(T, w) of given tag numbers, by the coarse model."""
-        emissions = self.lexicon.emissions(words)
+        emissions = self.emissions(words)
         steps = [self.chain.start[tags[0]], self.chain.stop[tags[-1]]]
         steps += [self.chain.step[a, b] for a, b in pairwise(tags)]
         steps += [emissions[i, tag] for i, tag in enumerate(tags)]
@@ -97,7 +97,7 @@ class Tagger(ForestModel[Tagging]):
         lexical = [edge for edge in edges if forest.rule[edge] >= self.rules.rules]  # from the first word to the last
         tags = [int(forest.symbol[forest.ends[edge, P]]) - 1 for edge in lexical]
         confidences = tuple(float(min(p, 1.0)) for p in search.inference.posterior[lexical])
-        log_marginal = search.coarse[which].log_z
+        log_marginal = float(search.log_z[which])
         return Tagging(tokens, log_joint, log_marginal, tags=self._names(tags), confidences=confidences)
 
     def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Tagging:

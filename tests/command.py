@@ -1,0 +1,98 @@
+"""The command line for tests: run in this process or in one of its own, and toy models to run it on."""
+
+from __future__ import annotations
+
+import atexit
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, Any, NamedTuple
+from unittest.mock import patch
+
+from latree.cli import main
+from latree.cli.common import COMPILING
+from latree.data import toy
+from latree.tree import Tree
+
+SLEEPS = "the teacher sleeps ."
+SLEEPS_TREE = "(ROOT (S (NP (DT the) (NN teacher)) (VP (VB sleeps)) (. .)))"
+
+
+class Outcome(NamedTuple):
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.splitlines()
+
+
+def latree(*arguments: str | Path, stdin: str = "") -> Outcome:
+    """Run `latree ...` in this process, through `main` as the console script does."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    streams = {"stdin": io.TextIOWrapper(io.BytesIO(stdin.encode())), "stdout": out, "stderr": err}
+    code: Any = 0
+    with patch.multiple(sys, argv=["latree", *map(str, arguments)], **streams):
+        try:
+            main()
+        except SystemExit as leaving:
+            code = leaving.code or 0
+    texts = [stream.buffer.getvalue().decode() for stream in (out, err)]  # type: ignore[attr-defined]
+    # Kernels may be compiled at any test, whichever comes first.
+    return Outcome(code, texts[0], texts[1].replace(f"latree: {COMPILING}\n", ""))
+
+
+def done(*arguments: str | Path, stdin: str = "") -> Outcome:
+    """The same for a command that must go well, and without a word on standard error."""
+    outcome = latree(*arguments, stdin=stdin)
+    assert (outcome.code, outcome.err) == (0, ""), outcome.err
+    return outcome
+
+
+def process(*arguments: str | Path, stdin: int | IO[Any] = subprocess.PIPE, **options: Any) -> subprocess.Popen[str]:
+    """Start `latree ...` as a process, with a group of its own."""
+    command: Sequence[str] = [sys.executable, "-m", "latree", *map(str, arguments)]
+    pipe = subprocess.PIPE
+    environment = os.environ | options.pop("env", {})
+    return subprocess.Popen(
+        command, stdin=stdin, stdout=pipe, stderr=pipe, text=True, start_new_session=True, env=environment, **options
+    )
+
+
+@cache
+def _folder() -> Path:
+    folder = TemporaryDirectory(prefix="latree-test-")
+    atexit.register(folder.cleanup)
+    return Path(folder.name)
+
+
+@cache
+def model(kind: str) -> Path:
+    """A model of the toy treebank, made once."""
+    path = _folder() / f"{kind}.latree"
+    done("train", kind, toy("train"), "--dev", toy("dev"), "-o", path, "--quiet")
+    return path
+
+
+def toy_trees(part: str) -> list[Tree]:
+    return [Tree.read(line) for line in toy(part).read_text(encoding="utf-8").splitlines()]
+
+
+def write_conllu(path: Path, trees: Sequence[Tree], upos: bool = True) -> Path:
+    """The words and tags of trees as CoNLL-U, the tags in both columns or in XPOS alone."""
+    with path.open("w", encoding="utf-8") as file:
+        for number, tree in enumerate(trees, start=1):
+            file.write(f"# sent_id = {number}\n")
+            for place, leaf in enumerate(tree.leaves(), start=1):
+                tags = (leaf.label if upos else "_", leaf.label)
+                file.write("\t".join([str(place), leaf.word or "", "_", *tags, *"_____"]) + "\n")
+            file.write("\n")
+    return path
