@@ -19,6 +19,7 @@ from latree.cli.common import COMPILING
 from latree.data import toy
 from latree.tree import Tree
 
+INTERRUPTED = "latree: interrupted; what was printed before is complete\n"
 SLEEPS = "the teacher sleeps ."
 SLEEPS_TREE = "(ROOT (S (NP (DT the) (NN teacher)) (VP (VB sleeps)) (. .)))"
 
@@ -38,7 +39,7 @@ class Outcome(NamedTuple):
 def latree(*arguments: str | Path, stdin: str = "") -> Outcome:
     """Run `latree ...` in this process, through `main` as the console script does."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
-    streams = {"stdin": io.TextIOWrapper(io.BytesIO(stdin.encode())), "stdout": out, "stderr": err}
+    streams: dict[str, Any] = {"stdin": io.TextIOWrapper(io.BytesIO(stdin.encode())), "stdout": out, "stderr": err}
     code: Any = 0
     with patch.multiple(sys, argv=["latree", *map(str, arguments)], **streams):
         try:

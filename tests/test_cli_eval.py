@@ -123,8 +123,9 @@ def test_tags(tmp_path: Path) -> None:
     gold = write_conllu(tmp_path / "gold.conllu", trees)
     guess = tmp_path / "guess.conllu"
     guess.write_text(done("tag", "-m", model("hmm"), gold).out)
-    command = ["eval", gold, guess, "--json", "--column", "xpos"]
-    plain, scores = (json.loads(done(*command, *more).out) for more in ([], ["-m", model("hmm")]))
+    options = ["--json", "--column", "xpos"]
+    plain = json.loads(done("eval", gold, guess, *options).out)
+    scores = json.loads(done("eval", gold, guess, *options, "-m", model("hmm")).out)
     assert set(scores) >= {"token", "sentence", "known", "unknown"}
     assert (plain["known"], plain["unknown"]) == (None, None)
     assert scores["known_tokens"] + scores["unknown_tokens"] == sum(len(tree.words()) for tree in trees)

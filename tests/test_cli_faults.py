@@ -1,28 +1,27 @@
-"""The command line when something is wrong, is interrupted, or is waited for."""
+"""The command line when something is wrong: one line on standard error, no traceback, an exit code."""
 
 from __future__ import annotations
 
 import errno
 import os
-import pty
-import signal
-import subprocess
-import sys
-import threading
-import time
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from numba.core import event
 
 from latree import model_file
-from latree.cli import common
 from latree.data import toy
 from latree.models import load
-from tests.command import SLEEPS, SLEEPS_TREE, Outcome, done, latree, model, process, toy_trees, write_conllu
-
-INTERRUPTED = "latree: interrupted; what was printed before is complete\n"
+from tests.command import (
+    INTERRUPTED,
+    SLEEPS_TREE,
+    Outcome,
+    done,
+    latree,
+    model,
+    toy_trees,
+    write_conllu,
+)
 
 
 def assert_told(outcome: Outcome, message: str, code: int = 1) -> None:
@@ -153,151 +152,3 @@ def test_other_faults(monkeypatch: pytest.MonkeyPatch, fault: BaseException, mes
     monkeypatch.setattr(model_file, "load", fail)
     outcome = latree("show", "-m", "m")
     assert outcome == Outcome(code, "", message)
-
-
-# --- processes: interrupts, pipes, terminals
-
-
-def feed_forever(running: subprocess.Popen[str]) -> None:
-    """Sentences into standard input, until nobody reads them."""
-
-    def feed() -> None:
-        assert running.stdin is not None
-        try:
-            while True:
-                running.stdin.write(f"{SLEEPS}\n" * 8)
-                running.stdin.flush()
-        except (BrokenPipeError, ValueError):
-            pass
-
-    threading.Thread(target=feed, daemon=True).start()
-
-
-def group_is_gone(group: int) -> bool:
-    for _ in range(100):
-        try:
-            os.killpg(group, 0)
-        except ProcessLookupError:
-            return True
-        time.sleep(0.05)
-    return False
-
-
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_an_interrupt(jobs: str) -> None:
-    with process("parse", "-m", model("pcfg"), "--jobs", jobs) as running:
-        feed_forever(running)
-        assert running.stdout is not None
-        assert running.stderr is not None
-        lines = [running.stdout.readline() for _ in range(100)]
-        os.killpg(running.pid, signal.SIGINT)  # to all of them, as a terminal does
-        lines += running.stdout.readlines()
-        assert (running.wait(20), running.stderr.read()) == (130, INTERRUPTED)
-    assert set(lines) == {f"{SLEEPS_TREE}\n"}
-    assert group_is_gone(running.pid)
-
-
-def test_an_interrupt_while_workers_start() -> None:
-    with process("parse", "-m", model("pcfg"), "--jobs", "2") as running:
-        assert running.stdin is not None
-        assert running.stdout is not None
-        assert running.stderr is not None
-        running.stdin.write(f"{SLEEPS}\n" * 80)  # more than two batches: the second goes to a worker
-        running.stdin.flush()
-        lines = [running.stdout.readline() for _ in range(32)]
-        time.sleep(0.1)
-        os.killpg(running.pid, signal.SIGINT)
-        lines += running.stdout.readlines()
-        assert (running.wait(20), running.stderr.read()) == (130, INTERRUPTED)
-    assert set(lines) == {f"{SLEEPS_TREE}\n"}
-    assert group_is_gone(running.pid)
-
-
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_a_reader_that_goes(jobs: str) -> None:
-    with process("parse", "-m", model("pcfg"), "--jobs", jobs) as running:
-        feed_forever(running)
-        assert running.stdout is not None
-        assert running.stderr is not None
-        assert running.stdout.readline() == f"{SLEEPS_TREE}\n"
-        running.stdout.close()
-        assert (running.wait(20), running.stderr.read()) == (0, "")
-    assert group_is_gone(running.pid)
-
-
-def test_a_pipe_waits_for_a_batch_and_no_longer() -> None:
-    with process("tag", "-m", model("hmm")) as running:
-        assert running.stdin is not None
-        assert running.stdout is not None
-        running.stdin.write(f"{SLEEPS}\n" * 33)
-        running.stdin.flush()
-        lines = [running.stdout.readline() for _ in range(32)]  # while the input is still open
-        running.stdin.close()
-        assert [*lines, *running.stdout] == ["the/DT teacher/NN sleeps/VB ./.\n"] * 33
-
-
-@pytest.mark.parametrize("options", [[], ["--jobs", "2"], ["--kbest", "1"]])
-def test_a_typed_sentence_is_answered_at_once(options: list[str]) -> None:
-    ours, theirs = pty.openpty()
-    with process("parse", "-m", model("pcfg"), *options, stdin=theirs) as running:
-        assert running.stdout is not None
-        assert running.stderr is not None
-        os.write(ours, f"{SLEEPS}\n".encode())
-        assert running.stdout.readline() == f"{SLEEPS_TREE}\n"
-        os.write(ours, b"\x04")  # Ctrl-D
-        assert running.wait(20) == 0
-        assert "latree: reading from the terminal; Ctrl-D ends it\n" in running.stderr.read()
-    os.close(ours)
-    os.close(theirs)
-
-
-def test_output_is_utf8_whatever_the_locale() -> None:
-    locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
-    with process("tag", "-m", model("hmm"), "--separator", "→", env=locale, encoding="utf-8") as running:
-        out, err = running.communicate("眠る teacher\n", 20)
-    assert (err, out.split()[1]) == ("", "teacher→NN")
-    assert out.startswith("眠る→")
-
-
-def test_what_is_light_stays_light() -> None:
-    show = "import sys, latree.cli as c\ntry: c.main()\nexcept SystemExit: pass\nprint(*sys.modules, file=sys.stderr)"
-    for arguments, heavy in (
-        (["--help"], {"numba", "numpy", "scipy", "rich.console", "conllu"}),
-        (["eval", str(toy("dev")), str(toy("dev"))], {"numba", "numpy", "scipy"}),
-    ):
-        command = [sys.executable, "-c", show, *arguments]
-        ran = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert "latree.cli" in ran.stderr.split()
-        assert not heavy & set(ran.stderr.split())
-
-
-# --- compilation
-
-
-def test_compilation_is_told_once_and_only_when_it_takes_long(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(common, "PATIENCE", 0.05)
-    for seconds, compiles, quiet, told in (
-        (0.3, 2, False, 1),
-        (0.3, 0, False, 0),
-        (0.0, 2, False, 0),
-        (0.3, 1, True, 0),
-    ):
-        with common.telling_of_compilation(quiet):
-            for _ in range(compiles):
-                with event.trigger_event("numba:compile"):
-                    time.sleep(seconds)
-            time.sleep(0 if compiles else seconds)
-        time.sleep(0.1)
-        assert capsys.readouterr().err == f"latree: {common.COMPILING}\n" * told
-
-
-def test_the_first_run_on_a_machine_tells_and_the_second_does_not(tmp_path: Path) -> None:
-    errors = []
-    for _ in range(2):
-        with process("tag", "-m", model("hmm"), env={"NUMBA_CACHE_DIR": str(tmp_path)}) as running:
-            out, err = running.communicate(f"{SLEEPS}\n", 120)
-        assert out == "the/DT teacher/NN sleeps/VB ./.\n"
-        errors.append(err)
-    assert errors == [f"latree: {common.COMPILING}\n", ""]

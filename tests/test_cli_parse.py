@@ -105,8 +105,8 @@ def test_parentheses_and_other_scripts_go_through() -> None:
 def test_several_jobs_give_the_same(tmp_path: Path) -> None:
     text = tmp_path / "a.txt"
     text.write_text("".join(f"{' '.join(tree.words())}\n" for tree in toy_trees("test")) + "\n(\n")
-    for command in (["parse", "-m", model("pcfg"), "--scores"], ["tag", "-m", model("hmm"), "--json"]):
-        one, two = (latree(*command, text, "--jobs", jobs) for jobs in "12")
+    for command, kind, option in (("parse", "pcfg", "--scores"), ("tag", "hmm", "--json")):
+        one, two = (latree(command, "-m", model(kind), option, text, "--jobs", jobs) for jobs in "12")
         assert one == two
         assert len(one.lines) == 102
 
@@ -134,7 +134,7 @@ def test_the_underivable_is_flagged_and_has_a_stand_in(tmp_path: Path) -> None:
     assert [line[:4] for line in stand_ins] == [["-inf", "-inf", "nan", "recovered"]] * 2
     assert Tree.read(stand_ins[0][4]).words() == ["cat", "(", "the", "sleeps"]
     assert stand_ins[1][4] == "(ROOT (S (NN cat)))"
-    reason = "recovered: the grammar derives no tree for these words; a stand-in is given"
+    reason = "recovered: the grammar derives nothing for these words; a stand-in is given"
     assert outcome.err.splitlines() == [
         f"latree: sentence 2: {reason}",
         f"latree: sentence 3: {reason}",

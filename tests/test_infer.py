@@ -75,7 +75,9 @@ def subtype_sum(forest: Forest, weights: Dense, size: np.ndarray, edges: list[in
                 product *= x == y
                 continue
             _, b, c = weights.dims[forest.rule[e]]
-            product *= weights.theta[weights.start[forest.rule[e]] + (x * b + y) * c + z if b else weights.start[forest.rule[e]] + x]
+            product *= weights.theta[
+                weights.start[forest.rule[e]] + (x * b + y) * c + z if b else weights.start[forest.rule[e]] + x
+            ]
         total += product
     return total
 
@@ -124,7 +126,9 @@ def test_expectations_are_the_gradient(seed: int) -> None:
             moved = weights.theta.copy()
             moved[k] += sign * step
             values.append(inside_only(forest, weights._replace(theta=moved), size)[0][0])
-        assert (values[0] - values[1]) / (2 * step) == pytest.approx(stats.theta[k] / weights.theta[k], rel=1e-5, abs=1e-8)
+        assert (values[0] - values[1]) / (2 * step) == pytest.approx(
+            stats.theta[k] / weights.theta[k], rel=1e-5, abs=1e-8
+        )
 
 
 def test_concatenation_gives_each_sentence_its_own_sum() -> None:

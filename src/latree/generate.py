@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from latree.binary import Node
+from latree.binary import Node, longest_unary_chain
 from latree.errors import LatreeError
 from latree.grammar import NONE, Grammar
 from latree.trellis import Chain
@@ -16,10 +16,13 @@ TRIES = 100
 
 
 def generate_tree(grammar: Grammar, theta: NDArray[np.float64], lexicon: Lexicon, rng: np.random.Generator) -> Node:
-    """A binary tree drawn from a grammar with one weight a rule, words from the known ones under each tag."""
+    """A binary tree drawn from a grammar with one weight a rule, words from the known ones under each tag.
+
+    Trees with longer unary chains than the parser allows are drawn anew, so that each can be parsed back.
+    """
     for _ in range(TRIES):
         tree = _expand(grammar, theta, lexicon, rng)
-        if tree is not None:
+        if tree is not None and longest_unary_chain(tree) <= grammar.unary_steps:
             return tree
     raise LatreeError(f"the grammar keeps running over {MOST_WORDS} words; it may not be a proper one")
 

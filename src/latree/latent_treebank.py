@@ -81,13 +81,14 @@ class LexicalLayout:
     @cached_property
     def size(self) -> Longs:
         """[entries] subtypes of the entry's tag."""
-        return np.diff(self.layout.tag_columns)[self.entries.tag]
+        return self.layout.size[self.layout.grammar.first_tag + self.entries.tag]
 
     @cached_property
     def column(self) -> Longs:
         """For every number of the flat vectors its column among all tags' subtypes."""
         before = np.cumsum(self.size) - self.size  # numbers of the entries before
-        return np.arange(self.size.sum()) + np.repeat(self.layout.tag_columns[self.entries.tag] - before, self.size)
+        first: Longs = np.repeat(self.layout.tag_columns[self.entries.tag] - before, self.size)
+        return first + np.arange(len(first))
 
     @cached_property
     def entry(self) -> Longs:
@@ -98,7 +99,7 @@ class LexicalLayout:
     def pair(self) -> Longs:
         """For every number of the flat vectors its (word, column) pair: tokens of one word under one subtype."""
         wide = int(self.layout.tag_columns[-1])
-        return np.unique(self.entries.word[self.entry] * wide + self.column, return_inverse=True)[1]
+        return np.asarray(np.unique(self.entries.word[self.entry] * wide + self.column, return_inverse=True)[1])
 
     @cached_property
     def rare_share(self) -> Floats:

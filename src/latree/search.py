@@ -83,7 +83,7 @@ class Search:
         """What survives; where that has no whole derivation, the threshold was too high for this sentence."""
         threshold = self.threshold
         piece = self.model.prune(coarse, threshold)
-        while not len(piece.symbol):
+        while not len(piece.symbol) and threshold > 0:
             threshold = threshold * 1e-2 if threshold > 1e-12 else 0.0
             piece = self.model.prune(coarse, threshold)
         return piece
@@ -137,7 +137,11 @@ class Search:
 
 @dataclass(frozen=True)
 class PhraseTable:
-    """The probability of every phrase of a search, whatever its context and unary level, sorted by key."""
+    """The probability of every phrase of a search, whatever its context and unary level, sorted by key.
+
+    It is the expected number of such phrases: where a chain has the same label twice on one span, A over B over A, both
+    count (up to one).
+    """
 
     labels: tuple[str, ...]
     size: int  # no word position reaches this

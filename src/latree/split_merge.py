@@ -195,6 +195,12 @@ def merge(treebank: LatentTreebank, state: Refined, fraction: float) -> Refined:
     return _merge_into(lexical, state, kinds, frequency)
 
 
+def keep_all(state: Refined) -> Refined:
+    """All fresh halves stay."""
+    parents = [np.arange(n, dtype=np.int64) // 2 for n in state.layout.size]
+    return replace(state, history=state.history.grown(parents))
+
+
 def merge_losses(treebank: LatentTreebank, layout: Layout, result: Inference, frequency: Floats) -> list[Floats]:
     """For each symbol and each pair of halves: the log-likelihood lost, approximately, if they were one again.
 

@@ -16,7 +16,6 @@ from latree.arrays import Floats, Longs
 from latree.grammar import NONE, Grammar
 from latree.jit import kernel
 
-
 LEAST = 1e-30  # probabilities below this are taken for zero: EM never revives them
 
 
@@ -31,7 +30,7 @@ class Layout:
     def dims(self) -> Longs:
         """[rules, 3]; an absent child is one wide."""
         padded = np.append(self.size, 1)
-        return padded[self.grammar.rules]
+        return np.asarray(padded[self.grammar.rules], np.int64)
 
     @cached_property
     def start(self) -> Longs:
@@ -47,7 +46,7 @@ class Layout:
     def tag_columns(self) -> Longs:
         """[tags + 1] the first column of each tag where all tags' subtypes are laid end to end."""
         first_tag = self.grammar.first_tag
-        return self.offset[first_tag:] - self.offset[first_tag]
+        return np.asarray(self.offset[first_tag:] - self.offset[first_tag], np.int64)
 
     def tensor(self, theta: Floats, rule: int) -> Floats:
         return theta[self.start[rule] : self.start[rule + 1]].reshape(self.dims[rule])

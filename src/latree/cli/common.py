@@ -183,5 +183,6 @@ def with_progress(items: Iterable[Any], title: str, quiet: bool, total: int | No
 
 
 def emit(line: str) -> None:
-    """Print a result at once, so that a pipe sees it and an interrupt loses nothing."""
-    print(line, flush=True)
+    """Print a result at once, so that a pipe sees it, and in one piece, so that an interrupt does not cut it."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()

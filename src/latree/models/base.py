@@ -50,6 +50,10 @@ class ForestModel(ABC, Generic[Result]):
     # -- what a kind of model says for itself
 
     @abstractmethod
+    def prepare(self) -> None:
+        """Make the tables of the coarse pass from grammar and weights."""
+
+    @abstractmethod
     def coarse(self, emissions: Floats) -> Coarse:
         """The coarse pass over one sentence."""
 
@@ -101,6 +105,10 @@ class ForestModel(ABC, Generic[Result]):
             log_theta = np.append(np.log(weights.theta), 0.0)  # PASS = -1 finds the zero at the end
         return log_theta[forest.rule]
 
+    def likeliest_tag(self, word: str, first: bool) -> str:
+        """The likeliest tag of a word by itself."""
+        return self.grammar.tags[int(np.argmax(self.lexicon.tag_given_word(word, first)))].label
+
     # -- analyses
 
     def analyse(self, sentences: Iterable[Sequence[str]], objective: Objective = "max-rule") -> Iterator[Result]:
@@ -140,6 +148,8 @@ class ForestModel(ABC, Generic[Result]):
         """The coarse pass of a sentence, or why there is none."""
         if not tokens:
             return Trouble("empty", "no words")
+        if "" in tokens:
+            raise LatreeError(f"word {tokens.index('') + 1} of a sentence is empty; leave it out")
         if len(tokens) > self.max_length:
             return Trouble("failed", f"{len(tokens)} words; the limit is {self.max_length} (--max-length)")
         emissions = self.emissions(tokens)

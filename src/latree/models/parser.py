@@ -122,10 +122,6 @@ class Parser(ForestModel[Parse]):
         tree = Tree(self.labels.root, [phrase] if phrase is not None else leaves)
         return Parse(tokens, -np.inf, -np.inf, *trouble, tree=tree)
 
-    def likeliest_tag(self, word: str, first: bool) -> str:
-        """The likeliest tag of a word by itself."""
-        return self.grammar.tags[int(np.argmax(self.lexicon.tag_given_word(word, first)))].label
-
     # -- treebanks and files
 
     def binarise(self, trees: Iterable[Tree]) -> list[Node]:

@@ -102,10 +102,8 @@ class Tagger(ForestModel[Tagging]):
 
     def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Tagging:
         """Each word's likeliest tag by itself."""
-        rows = [self.lexicon.tag_given_word(word, first=i == 0) for i, word in enumerate(tokens)]
-        tags = self._names(int(np.argmax(row)) for row in rows)
-        confidences = tuple(float(row.max()) for row in rows)
-        return Tagging(tokens, -np.inf, -np.inf, *trouble, tags=tags, confidences=confidences)
+        tags = tuple(self.likeliest_tag(word, first=i == 0) for i, word in enumerate(tokens))
+        return Tagging(tokens, -np.inf, -np.inf, *trouble, tags=tags)
 
     # -- files
 

@@ -1,0 +1,175 @@
+"""What models with learned subtypes share, whether they parse or tag: training in rounds, projections, files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import block_diag
+
+from latree.arrays import Floats, Longs
+from latree.errors import LatreeError
+from latree.latent_treebank import LatentTreebank
+from latree.models.base import ForestModel
+from latree.search import Search
+from latree.split_merge import (
+    Expectation,
+    Refined,
+    Smoother,
+    SplitMergeOptions,
+    Watch,
+    first_grammar,
+    fit,
+    keep_all,
+    merge,
+    split,
+    subtype_counts,
+    word_smoothing,
+)
+from latree.subtypes import History, Layout, averaging, membership, transform
+from latree.words import Lexicon
+
+AfterRound = Callable[[Any, int], None]
+
+
+class Level(NamedTuple):
+    """The grammar as it was after some rounds: subtypes put together again, by how often each occurs."""
+
+    layout: Layout
+    theta: Floats
+    columns: Floats  # [fine columns, columns of this level]: P(w | tag subtype) is averaged
+
+
+class Subtyped(ForestModel[Any]):
+    """Mixed into a parser or a tagger.  Subtypes are found by split and merge, or their number is fixed."""
+
+    rounds: int
+    subtypes: int | None  # fixed for every symbol: nothing is merged
+    seed: int
+    options: SplitMergeOptions
+    size: Longs  # [symbols] subtypes of each
+    frequency: Floats  # expected number of each subtype in the treebank, all laid end to end
+    history: History
+    layout: Layout
+
+    # -- training
+
+    def train_rounds(
+        self,
+        treebank: LatentTreebank,
+        counts: Floats,
+        unsplit: Lexicon,
+        watch: Watch | None = None,
+        after_round: AfterRound | None = None,
+    ) -> None:
+        """Rounds of split, EM, merge, EM and smoothing (Petrov 2009, section 2.1)."""
+        rng = np.random.default_rng(self.seed)
+        state = first_grammar(treebank, counts, self.options, rng)
+        rounds = self.rounds if self.subtypes is None else _doublings(self.subtypes)
+        self._adopt(treebank, state, unsplit)
+        for number in range(1, rounds + 1):
+            state = self._round(treebank, state, rng, watch or (lambda _: None))
+            self._adopt(treebank, state, unsplit)
+            if after_round is not None:
+                after_round(self, number)
+
+    def _round(self, treebank: LatentTreebank, state: Refined, rng: np.random.Generator, watch: Watch) -> Refined:
+        options = self.options
+        state = split(state, options, rng)
+        state = fit(treebank, state, options.split_iterations, "split", watch, options.tolerance)
+        if self.subtypes is None:
+            state = merge(treebank, state, options.merge_fraction)
+            state = fit(treebank, state, options.merge_iterations, "merge", watch, options.tolerance)
+        else:
+            state = keep_all(state)
+        smoother = Smoother(treebank.lexical(state.layout), state.history, options)
+        return fit(treebank, state, options.smooth_iterations, "smooth", watch, smoother=smoother)
+
+    def _adopt(self, treebank: LatentTreebank, state: Refined, unsplit: Lexicon) -> None:
+        """Make the trained grammar this model's own."""
+        lexical = treebank.lexical(state.layout)
+        step = Expectation(treebank.shared, lexical, state)
+        step.run()
+        self.size, self.theta, self.history = state.layout.size, state.theta, state.history
+        self.frequency = subtype_counts(lexical, step.counts)
+        self.lexicon = lexical.lexicon(step.counts.words, unsplit)
+        self.prepare()
+
+    # -- tables
+
+    def prepare(self) -> None:
+        """Make what parsing needs from grammar and weights."""
+        self.layout = Layout(self.grammar, self.size)
+        self.levels = {level: self._level(level) for level in range(max(self.history.rounds, 1))}
+        self.smoothing = _columns(word_smoothing(self.layout, self.history, self.options.word_smoothing))
+        super().prepare()  # type: ignore[safe-super]
+
+    def _level(self, level: int) -> Level:
+        """The projection of the grammar on the subtypes that there were after `level` rounds."""
+        symbols, offset = range(len(self.size)), self.layout.offset
+        kinds = [self.history.ancestors(s, level) for s in symbols]
+        size = np.array([int(kind.max()) + 1 for kind in kinds])
+        layout = Layout(self.grammar, size)
+        mean = [averaging(kinds[s], self.frequency[offset[s] : offset[s + 1]], int(size[s])) for s in symbols]
+        total = [membership(kinds[s], int(size[s])) for s in symbols]
+        theta = transform(self.layout, self.theta, layout, mean, total)
+        return Level(layout, theta, _columns(mean[self.grammar.first_tag :]))
+
+    def coarse_theta(self) -> Floats:
+        return self.levels[0].theta
+
+    # -- search
+
+    def widths(self) -> Longs:
+        return self.size
+
+    def emissions(self, tokens: Sequence[str]) -> Floats:
+        smoothed: Floats = self.lexicon.emissions(tokens) @ self.smoothing
+        return smoothed
+
+    def coarse(self, emissions: Floats) -> Any:
+        return super().coarse(emissions @ self.levels[0].columns)  # type: ignore[safe-super]
+
+    def log_z(self, search: Search) -> Floats:
+        """Over what survives pruning: a lower bound, close when little was pruned."""
+        return search.inference.log_z
+
+    def likeliest_tag(self, word: str, first: bool) -> str:
+        """The likeliest tag of a word by itself, its subtypes taken together."""
+        by_tag = np.add.reduceat(self.lexicon.tag_given_word(word, first), self.layout.tag_columns[:-1])
+        return self.grammar.tags[int(np.argmax(by_tag))].label
+
+    # -- files
+
+    def header(self) -> dict[str, Any]:
+        return super().header() | {"rounds": self.history.rounds, "split_merge": self.options.to_json()}  # type: ignore[safe-super]
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        header, arrays = super().state()
+        for k, parents in enumerate(self.history.parents):
+            arrays[f"history.{k}"] = np.concatenate(parents)
+            arrays[f"history.{k}.size"] = np.array([len(parent) for parent in parents])
+        return header, arrays | {"size": self.size, "frequency": self.frequency}
+
+    def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.options = SplitMergeOptions(**header["split_merge"])
+        self.size, self.frequency = arrays["size"], arrays["frequency"]
+        rounds = []
+        for k in range(int(header["rounds"])):
+            cuts = np.cumsum(arrays[f"history.{k}.size"])[:-1]
+            rounds.append(tuple(np.split(arrays[f"history.{k}"], cuts)))
+        self.history = History(tuple(rounds))
+        super().restore(header, arrays)  # type: ignore[safe-super]
+
+
+def _doublings(subtypes: int) -> int:
+    if subtypes < 1 or subtypes & (subtypes - 1):
+        raise LatreeError(f"{subtypes} subtypes cannot be reached by doubling; give a power of two")
+    return subtypes.bit_length() - 1
+
+
+def _columns(blocks: list[Floats]) -> Floats:
+    """One matrix over all tags' columns from a matrix [new, old] for each tag: rows times it are mapped rows."""
+    return np.ascontiguousarray(np.asarray(block_diag(*blocks), np.float64).T)
