@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator, Sequence
+from itertools import chain, repeat
 
 import pytest
 
@@ -57,12 +58,26 @@ def test_input_is_read_no_further_than_needed() -> None:
 
 
 def test_closing_ends_the_workers_at_once() -> None:
-    analyses = analyse_all(load(model("hmm")), words(100 * BATCH), 2, "max-rule")
+    long = ["the"] * 350  # half a second for each, and thirty-two in a batch
+    sentences = chain(words(2 * BATCH), repeat(long))
+    analyses = analyse_all(load(model("pcfg")), sentences, 2, "max-rule")
     for _ in range(BATCH + 1):
         next(analyses)
     assert multiprocessing.active_children()
+    start = time.monotonic()
     analyses.close()  # type: ignore[attr-defined]
+    assert time.monotonic() - start < 5
     assert not multiprocessing.active_children()
+
+
+def test_workers_do_not_mind_an_interrupt() -> None:
+    analyses = analyse_all(load(model("hmm")), words(40 * BATCH), 2, "max-rule")
+    for _ in range(BATCH + 1):
+        next(analyses)
+    for worker in multiprocessing.active_children():
+        assert worker.pid is not None
+        os.kill(worker.pid, signal.SIGINT)
+    assert len(list(analyses)) == 39 * BATCH - 1
 
 
 def test_a_fault_in_the_input_ends_the_workers() -> None:

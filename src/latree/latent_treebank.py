@@ -7,7 +7,7 @@ with fewer parameters, whose maximum likelihood estimate is given below; EM with
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from latree.arrays import Floats, Longs
 from latree.binary import Node
-from latree.forest import Forest, assemble, from_trees, share
+from latree.forest import Forest, Piece, assemble, from_trees, share
 from latree.forms.dense import Dense
 from latree.grammar import Grammar, tagged_words
 from latree.subtypes import Layout
+from latree.trellis import chain_rules, gold_chain
 from latree.words import Lexicon
 
 
@@ -31,6 +32,32 @@ class Entries:
     word: Longs  # number in the vocabulary
     signature: Longs  # class of a rare token, -1 for a frequent word
     count: Floats  # tokens
+
+
+class EntryIndex:
+    """Numbers the entries of a treebank as they are met."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self.lexicon, self.word_count = lexicon, lexicon.word_count
+        self.words = {word: k for k, word in enumerate(lexicon.vocabulary)}
+        self.signatures = {name: k for k, name in enumerate(lexicon.signatures)}
+        self.found: dict[tuple[int, int, int], int] = {}
+        self.tokens: list[int] = []
+
+    def number(self, sentence: Sequence[tuple[str, int]]) -> list[int]:
+        """The entry of every (word, tag number) of a sentence."""
+        numbers = []
+        for position, (word, tag) in enumerate(sentence):
+            w, s = self.words[word], -1
+            if self.word_count[w] <= self.lexicon.options.rare:
+                s = self.signatures[self.lexicon.signature(word, position == 0)]
+            numbers.append(self.found.setdefault((tag, w, s), len(self.found)))
+        self.tokens += numbers
+        return numbers
+
+    def entries(self) -> Entries:
+        tag, word, signature = np.array(list(self.found), np.int64).reshape(-1, 3).T.copy()
+        return Entries(tag, word, signature, np.bincount(self.tokens, minlength=len(tag)).astype(np.float64))
 
 
 @dataclass(frozen=True)
@@ -46,26 +73,26 @@ class LatentTreebank:
     @classmethod
     def of(cls, grammar: Grammar, trees: Sequence[Node], lexicon: Lexicon) -> LatentTreebank:
         """`lexicon` is that of the unsplit tags: it says which words are rare, and their classes."""
-        number: dict[tuple[int, int, int], int] = {}
-        tokens: list[int] = []
-        pieces = []
-        tag_index, vocabulary = grammar.tag_index, {word: k for k, word in enumerate(lexicon.vocabulary)}
-        signatures = {name: k for k, name in enumerate(lexicon.signatures)}
-        word_count, rare = lexicon.word_count, lexicon.options.rare
+        index, tag_index, pieces = EntryIndex(lexicon), grammar.tag_index, []
         for tree in trees:
-            entry = []
-            for position, (word, symbol) in enumerate(tagged_words(tree)):
-                w, t = vocabulary[word], tag_index[symbol]
-                s = signatures[lexicon.signature(word, position == 0)] if word_count[w] <= rare else -1
-                k = number.setdefault((t, w, s), len(number))
-                entry.append({grammar.first_tag + t: k})
-                tokens.append(k)
+            tagged = [(word, tag_index[symbol]) for word, symbol in tagged_words(tree)]
+            entry = [{grammar.first_tag + tag: k} for (_, tag), k in zip(tagged, index.number(tagged), strict=True)]
             pieces.append(from_trees(grammar, [tree], entry))
-        keys = np.array(list(number), np.int64).reshape(-1, 3)
-        count = np.bincount(tokens, minlength=len(keys)).astype(np.float64)
-        entries = Entries(keys[:, 0].copy(), keys[:, 1].copy(), keys[:, 2].copy(), count)
+        return cls._of_pieces(grammar, pieces, index)
+
+    @classmethod
+    def of_tags(
+        cls, grammar: Grammar, sentences: Iterable[Sequence[tuple[str, int]]], lexicon: Lexicon
+    ) -> LatentTreebank:
+        """The same of (word, tag number) sentences and a bigram grammar."""
+        index, rules = EntryIndex(lexicon), chain_rules(grammar)
+        pieces = [gold_chain(rules, [tag for _, tag in one], index.number(one)) for one in sentences]
+        return cls._of_pieces(grammar, pieces, index)
+
+    @classmethod
+    def _of_pieces(cls, grammar: Grammar, pieces: Sequence[Piece], index: EntryIndex) -> LatentTreebank:
         forest = assemble(pieces, len(grammar.rules))
-        return cls(grammar, forest, share(forest), entries, len(tokens))
+        return cls(grammar, forest, share(forest), index.entries(), len(index.tokens))
 
     def lexical(self, layout: Layout) -> LexicalLayout:
         return LexicalLayout(self.entries, layout)

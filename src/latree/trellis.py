@@ -5,6 +5,7 @@ The counterpart of `cky` and `prune` for sequences: scalar, dense, fast; its sur
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -115,6 +116,22 @@ def lattice(trellis: Trellis, rules: ChainRules, threshold: float) -> Piece:
     root = build.items(np.array([0]), 0, words)
     build.edges(rules.start[kept[0]][None, :], root, following)
     return trim(build.piece(words * tags))
+
+
+def gold_chain(rules: ChainRules, tags: Sequence[int], entries: Sequence[int]) -> Piece:
+    """One tag sequence, built as `lattice` does; `entries[i]` is the lexical entry of word i."""
+    words = len(tags)
+    sequence = np.asarray(tags)[::-1]  # items are made from the last word to the first
+    rest = 2 * np.arange(words)
+    steps = np.append(rules.stop[sequence[0]], rules.step[sequence[1:], sequence[:-1]])
+    step_ends = np.stack([rest, rest - 1, np.full(words, NONE)], 1)  # of the last word: nothing follows, -1 = NONE
+    word_ends = np.stack([rest + 1, rest, np.full(words, NONE)], 1)
+    rule = np.append(np.stack([steps, rules.rules + np.asarray(entries)[::-1]], 1), rules.start[tags[0]])
+    ends = np.concatenate([np.stack([step_ends, word_ends], 1).reshape(-1, 3), [[2 * words, 2 * words - 1, NONE]]])
+    symbol = np.append(np.repeat(sequence + 1, 2), 0)
+    span = np.stack([np.append(np.repeat(np.arange(words)[::-1], 2), 0), np.full(2 * words + 1, words)], 1)
+    rule, ends, symbol, span = (x.astype(np.int32) for x in (rule, ends, symbol, span))
+    return Piece(rule, ends, symbol, span, 0)
 
 
 class _LatticeBuilder:

@@ -32,16 +32,23 @@ class Hmm(Tagger):
 
     def fit(self, sentences: Iterable[tuple[Sequence[str], Sequence[str]]]) -> Self:
         """Count tag bigrams and words."""
-        kept = [(words, tags) for words, tags in sentences if words]
-        if not kept:
-            raise LatreeError("there are no sentences with words to train on")
-        names = sorted({tag for _, tags in kept for tag in tags})
-        number = {name: i for i, name in enumerate(names)}
-        coded = [[(word, number[tag]) for word, tag in zip(words, tags, strict=True)] for words, tags in kept]
+        names, coded = code_tags(sentences)
         self.grammar, self.theta = bigram_grammar(names, count_bigrams(coded, len(names)))
         self.lexicon = Lexicon.count(coded, len(names), self.unknown, self.lexicon_options)
         self.prepare()
         return self
+
+
+def code_tags(
+    sentences: Iterable[tuple[Sequence[str], Sequence[str]]],
+) -> tuple[list[str], list[list[tuple[str, int]]]]:
+    """The names of the tags, and the sentences with numbers for tags; those without words are left out."""
+    kept = [(words, tags) for words, tags in sentences if words]
+    if not kept:
+        raise LatreeError("there are no sentences with words to train on")
+    names = sorted({tag for _, tags in kept for tag in tags})
+    number = {name: i for i, name in enumerate(names)}
+    return names, [[(word, number[tag]) for word, tag in zip(words, tags, strict=True)] for words, tags in kept]
 
 
 def count_bigrams(sentences: Iterable[Sequence[tuple[str, int]]], tags: int) -> Floats:

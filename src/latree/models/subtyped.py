@@ -92,10 +92,15 @@ class Subtyped(ForestModel[Any]):
         lexical = treebank.lexical(state.layout)
         step = Expectation(treebank.shared, lexical, state)
         step.run()
-        self.size, self.theta, self.history = state.layout.size, state.theta, state.history
+        self.size, self.history = state.layout.size, state.history
+        self.theta = self.smoothed_rules(state, step.counts.rules)
         self.frequency = subtype_counts(lexical, step.counts)
         self.lexicon = lexical.lexicon(step.counts.words, unsplit)
         self.prepare()
+
+    def smoothed_rules(self, state: Refined, counts: Floats) -> Floats:
+        """The rules' weights for sentences not seen in training."""
+        return state.theta
 
     # -- tables
 

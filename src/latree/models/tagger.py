@@ -20,6 +20,7 @@ from latree.trellis import Chain, ChainRules, Trellis, chain, chain_rules, fill_
 class Tagger(ForestModel[Tagging]):
     """Sentences in, tags out.  A subclass says how its weights come from tagged sentences."""
 
+    threshold = 1e-4
     max_length = 20_000  # the trellis grows with the words, not with their square
     column: str = "upos"  # which column of CoNLL-U it was trained on
     chain: Chain  # the coarse model
