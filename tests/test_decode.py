@@ -16,6 +16,7 @@ from latree.forms.dense import dense
 from latree.grammar import NONE, Grammar
 from latree.infer import inside_only
 from latree.models.pcfg import Pcfg
+from latree.sampling import sample_derivation
 from latree.search import OBJECTIVES, Objective, Search
 from latree.trellis import chain, chain_rules, fill_trellis, lattice
 from tests.enumerate import Anchored, Derivation, Floats, anchored_posteriors, derivations, shape
@@ -133,8 +134,9 @@ def test_samples_follow_the_posterior(seed: int) -> None:
     search = full_search(grammar, theta, emissions)
     found = derivations(grammar, theta, emissions)
     total, draws = sum(d.weight for d in found), 1000
-    rng, scores, inside = np.random.default_rng(seed), search.scores("viterbi"), search.inference.inside
-    drawn = Counter(shape_of(search, decode.sample(search.forest, scores, inside, rng)) for _ in range(draws))
+    rng, inside = np.random.default_rng(seed), search.inference.inside
+    weights = dense(grammar, theta, emissions, np.ones(len(grammar.symbols), np.int64))
+    drawn = Counter(shape_of(search, sample_derivation(search.forest, weights, inside, rng)) for _ in range(draws))
     for derivation in found:
         p = derivation.weight / total
         assert abs(drawn[shape(derivation.tree)] / draws - p) < 4.5 * math.sqrt(p / draws) + 1 / draws
@@ -175,7 +177,7 @@ def test_deep_forests() -> None:
     listed = decode.k_best(forest, scores, 6)
     np.testing.assert_allclose([score for score, _ in listed], best - np.array(sums[:6]), rtol=1e-12)
     _, inside = inside_only(forest, weights, np.ones(3, np.int64))
-    drawn = decode.sample(forest, scores, inside, np.random.default_rng(1))
+    drawn = sample_derivation(forest, weights, inside, np.random.default_rng(1))
     tags = [int(forest.symbol[forest.ends[e, 0]]) - 1 for e in drawn if forest.rule[e] >= len(theta)]
     expected = (odds[:, 0] / odds.sum(1)).sum()
     assert len(tags) == 3000

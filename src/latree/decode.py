@@ -1,10 +1,12 @@
-"""The best derivations of a forest: Viterbi, max-rule, exact k-best, and samples.
+"""The best derivations of a forest, and lists of the k best.
 
 Everything here maximises a sum of one score an edge.  What the score is makes the method:
 
     Viterbi            log weight of the rule
     max-rule product   log posterior of the anchored rule (Petrov & Klein 2007)
     max-rule sum       the posterior itself
+    variational        log posterior of the rule given its parent
+    brackets           posterior of the phrase
 """
 
 from __future__ import annotations
@@ -18,7 +20,6 @@ from latree.arrays import Floats, Ints, Longs
 from latree.binary import Node
 from latree.forest import PASS, Forest, L, P, R
 from latree.grammar import Grammar
-from latree.infer import Messages
 from latree.jit import kernel
 
 
@@ -52,6 +53,26 @@ def max_rule_scores(forest: Forest, posterior: Floats, *, product: bool = True) 
         q[(forest.ends[:, L] >= 0) & (forest.ends[:, R] < 0)] -= 0.5
     q[forest.rule == PASS] = 0.0
     return q
+
+
+def variational_scores(forest: Forest, posterior: Floats, item_posterior: Floats) -> Floats:
+    """log of each rule's probability given its parent: the PCFG over the forest that is nearest to the posterior.
+
+    (Matsuzaki et al. 2005; Petrov & Klein 2007.)
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scores = np.log(anchored(forest, posterior)) - np.log(item_posterior[forest.ends[:, P]])
+    scores[~np.isfinite(scores)] = -np.inf
+    scores[forest.rule == PASS] = 0.0
+    return scores
+
+
+def bracket_scores(forest: Forest, phrase_probability: Floats) -> Floats:
+    """Minimum Bayes risk on brackets: each phrase scores p - 1/2, so that one likelier than not is worth having."""
+    probability = phrase_probability[forest.ends[:, P]]
+    scores = np.where(probability > 0, probability - 0.5, 0.0)
+    scores[forest.rule == PASS] = 0.0
+    return scores
 
 
 class Best(NamedTuple):
@@ -287,37 +308,4 @@ def _unpack(forest: Forest, lists: _Lists, root: int, rank: int) -> list[int]:
         for port, child_rank in ((R, ranks[1]), (L, ranks[0])):
             if forest.ends[edge, port] >= 0:
                 stack.append((int(forest.ends[edge, port]), child_rank))
-    return edges
-
-
-# -- sampling
-
-
-@kernel
-def _weights_below(rule: Ints, ends: Ints, log_weight: Floats, scale: Floats) -> Floats:
-    """log of what each edge adds to its parent's inside value."""
-    total = log_weight.copy()
-    for e in range(len(rule)):
-        for port in (L, R):
-            if ends[e, port] >= 0:
-                total[e] += scale[ends[e, port]]
-    return total
-
-
-def sample(
-    forest: Forest, log_weight: Floats, inside: Messages, rng: np.random.Generator, sentence: int = 0
-) -> list[int]:
-    """The edges of a derivation drawn from its probability given the words (one subtype a symbol)."""
-    below = _weights_below(forest.rule, forest.ends, log_weight, inside.scale)
-    order = np.argsort(forest.ends[:, P], kind="stable")
-    first = np.searchsorted(forest.ends[order, P], np.arange(len(forest.symbol) + 1))
-    edges: list[int] = []
-    stack = [int(forest.root[sentence])]
-    while stack:
-        item = stack.pop()
-        choices = order[first[item] : first[item + 1]]
-        odds = np.exp(below[choices] - below[choices].max())
-        edge = int(rng.choice(choices, p=odds / odds.sum()))
-        edges.append(edge)
-        stack.extend(int(child) for child in (forest.ends[edge, R], forest.ends[edge, L]) if child >= 0)
     return edges

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
@@ -17,13 +16,35 @@ from latree.errors import LatreeError
 from latree.forest import Forest, Piece
 from latree.forms.dense import Dense, dense, no_statistics
 from latree.grammar import Grammar
+from latree.infer import Inference, infer, inside_only
 from latree.results import Analysis, Status
+from latree.sampling import sample_derivation
 from latree.search import Coarse, Objective, Search, certified
 from latree.words import Lexicon
 
 Result = TypeVar("Result", bound=Analysis)
 
 BATCH = 32  # sentences whose forests are laid end to end
+
+
+Item = TypeVar("Item")
+
+
+def batches(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Items in lists of up to BATCH; when the source fails, what it gave before comes first, then its error."""
+    batch: list[Item] = []
+    try:
+        for item in items:
+            batch.append(item)
+            if len(batch) == BATCH:
+                yield batch
+                batch = []
+    except LatreeError:
+        if batch:
+            yield batch
+        raise
+    if batch:
+        yield batch
 
 
 class Trouble(NamedTuple):
@@ -100,10 +121,32 @@ class ForestModel(ABC, Generic[Result]):
     def no_statistics(self, weights: Any) -> Any:
         return no_statistics(weights)
 
-    def viterbi_scores(self, forest: Forest, weights: Dense) -> Floats:
+    def infer(self, forest: Forest, emissions: Floats) -> Inference:
+        """Posteriors of a forest whose lexical entries are these."""
+        weights = self.weights(emissions)
+        return infer(forest, weights, self.no_statistics(weights), self.widths())
+
+    def log_inside(self, forest: Forest, emissions: Floats) -> Floats:
+        """log of the sum over the derivations of each sentence."""
+        return inside_only(forest, self.weights(emissions), self.widths())[0]
+
+    def edge_scores(self, search: Search, objective: Objective) -> Floats:
+        """One score an edge; the best derivation maximises their sum."""
+        if objective == "viterbi":
+            return self.viterbi_scores(search)
+        if objective == "mbr":
+            return decode.bracket_scores(search.forest, search.phrases.of_item)
+        posterior = search.inference.posterior
+        if objective == "variational":
+            return decode.variational_scores(search.forest, posterior, search.item_posterior)
+        return decode.max_rule_scores(search.forest, posterior, product=objective == "max-rule")
+
+    def viterbi_scores(self, search: Search) -> Floats:
+        """log weight of each edge's rule."""
+        weights: Dense = self.weights(search.all_emissions)
         with np.errstate(divide="ignore"):
             log_theta = np.append(np.log(weights.theta), 0.0)  # PASS = -1 finds the zero at the end
-        return log_theta[forest.rule]
+        return log_theta[search.forest.rule]
 
     def likeliest_tag(self, word: str, first: bool) -> str:
         """The likeliest tag of a word by itself."""
@@ -113,9 +156,8 @@ class ForestModel(ABC, Generic[Result]):
 
     def analyse(self, sentences: Iterable[Sequence[str]], objective: Objective = "max-rule") -> Iterator[Result]:
         """One analysis a sentence, in order, streaming."""
-        source = iter(sentences)
-        while batch := [tuple(sentence) for sentence in islice(source, BATCH)]:
-            yield from self._analyse_batch(batch, objective)
+        for batch in batches(sentences):
+            yield from self._analyse_batch([tuple(sentence) for sentence in batch], objective)
 
     def _analyse_batch(self, batch: list[tuple[str, ...]], objective: Objective) -> list[Result]:
         attempts = [self._attempt(tokens) for tokens in batch]
@@ -202,7 +244,8 @@ class ForestModel(ABC, Generic[Result]):
         if isinstance(attempt, Trouble):
             return self.stand_in(tokens, attempt)
         search = self._search([attempt])
-        edges = decode.sample(search.forest, search.scores("viterbi"), search.inference.inside, rng)
+        weights = self.weights(search.all_emissions)
+        edges = sample_derivation(search.forest, weights, search.inference.inside, rng)
         return self.result(tokens, search, edges, float(search.log_weights([edges])[0]), 0)
 
     # -- files

@@ -15,12 +15,13 @@ from latree.cky import Chart, ChartGrammar, chart_grammar, fill_chart
 from latree.errors import LatreeError
 from latree.forest import Piece, UnknownRuleError, assemble, from_trees
 from latree.grammar import Grammar, most_frequent_child, tagged_words
-from latree.infer import inside_only
 from latree.labels import LabelRules
 from latree.models.base import ForestModel, Trouble
 from latree.prune import RuleFinder, prune, rule_finder
 from latree.results import Constituent, Parse
+from latree.sampling import generate_tree
 from latree.search import Objective, Search
+from latree.subtypes import Layout
 from latree.tree import Tree
 
 
@@ -82,17 +83,14 @@ class Parser(ForestModel[Parse]):
             piece = from_trees(self.grammar, [node], entry, len(words) * tags)
         except UnknownRuleError:
             return -np.inf
-        weights = self.weights(self.emissions(words))
-        return float(inside_only(assemble([piece], len(self.grammar.rules)), weights, self.widths())[0][0])
+        return float(self.log_inside(assemble([piece], len(self.grammar.rules)), self.emissions(words))[0])
 
     def sample(self, tokens: Sequence[str] | None = None, seed: int | None = None) -> Parse:
         """A tree drawn from the model: given words, one of their trees; without, a sentence of the model's own."""
         rng = np.random.default_rng(seed)
         if tokens is not None:
             return self.sample_given(tokens, rng)
-        from latree.generate import generate_tree
-
-        tree = undo(generate_tree(self.grammar, self.theta, self.lexicon, rng))
+        tree = undo(generate_tree(Layout(self.grammar, self.widths()), self.theta, self.lexicon, rng))
         words = tuple(tree.words())
         return Parse(words, self.log_prob_tree(tree), self.log_prob(words), tree=tree)
 

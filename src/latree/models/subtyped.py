@@ -13,7 +13,7 @@ from latree.arrays import Floats, Longs
 from latree.errors import LatreeError
 from latree.latent_treebank import LatentTreebank
 from latree.models.base import ForestModel
-from latree.search import Search
+from latree.search import Objective, Search
 from latree.split_merge import (
     Expectation,
     Refined,
@@ -29,6 +29,7 @@ from latree.split_merge import (
     word_smoothing,
 )
 from latree.subtypes import History, Layout, averaging, membership, transform
+from latree.viterbi import viterbi_edges
 from latree.words import Lexicon
 
 AfterRound = Callable[[Any, int], None]
@@ -53,6 +54,7 @@ class Subtyped(ForestModel[Any]):
     frequency: Floats  # expected number of each subtype in the treebank, all laid end to end
     history: History
     layout: Layout
+    given_smoothing: Sequence[Floats] | None = None  # of an imported lexicon: how each tag's P(w | t_x) are mixed
 
     # -- training
 
@@ -108,7 +110,8 @@ class Subtyped(ForestModel[Any]):
         """Make what parsing needs from grammar and weights."""
         self.layout = Layout(self.grammar, self.size)
         self.levels = {level: self._level(level) for level in range(max(self.history.rounds, 1))}
-        self.smoothing = _columns(word_smoothing(self.layout, self.history, self.options.word_smoothing))
+        own = self.given_smoothing or word_smoothing(self.layout, self.history, self.options.word_smoothing)
+        self.smoothing = _columns(list(own))
         super().prepare()  # type: ignore[safe-super]
 
     def _level(self, level: int) -> Level:
@@ -137,6 +140,18 @@ class Subtyped(ForestModel[Any]):
     def coarse(self, emissions: Floats) -> Any:
         return super().coarse(emissions @ self.levels[0].columns)  # type: ignore[safe-super]
 
+    def viterbi_scores(self, search: Search) -> Floats:
+        """Zero on the best derivation over subtypes, which is no sum of one score an edge."""
+        scores = np.full(len(search.forest.rule), -np.inf)
+        scores[viterbi_edges(search.forest, self.weights(search.all_emissions), self.size)] = 0.0
+        return scores
+
+    def kbest(self, tokens: Sequence[str], k: int, objective: Objective = "max-rule") -> list[Any]:
+        """As in the base; the best derivation over subtypes comes alone, since no score an edge ranks the others."""
+        if objective == "viterbi":
+            raise LatreeError("with subtypes, k-best lists go by max-rule, max-rule-sum, variational or mbr")
+        return super().kbest(tokens, k, objective)
+
     def log_z(self, search: Search) -> Floats:
         """Over what survives pruning: a lower bound, close when little was pruned."""
         return search.inference.log_z
@@ -156,6 +171,8 @@ class Subtyped(ForestModel[Any]):
         for k, parents in enumerate(self.history.parents):
             arrays[f"history.{k}"] = np.concatenate(parents)
             arrays[f"history.{k}.size"] = np.array([len(parent) for parent in parents])
+        if self.given_smoothing is not None:
+            arrays["smoothing"] = np.concatenate([block.ravel() for block in self.given_smoothing])
         return header, arrays | {"size": self.size, "frequency": self.frequency}
 
     def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -166,6 +183,8 @@ class Subtyped(ForestModel[Any]):
             cuts = np.cumsum(arrays[f"history.{k}.size"])[:-1]
             rounds.append(tuple(np.split(arrays[f"history.{k}"], cuts)))
         self.history = History(tuple(rounds))
+        if "smoothing" in arrays:
+            self.given_smoothing = _square_blocks(arrays["smoothing"], self.size[self.grammar.first_tag :])
         super().restore(header, arrays)  # type: ignore[safe-super]
 
 
@@ -173,6 +192,11 @@ def _doublings(subtypes: int) -> int:
     if subtypes < 1 or subtypes & (subtypes - 1):
         raise LatreeError(f"{subtypes} subtypes cannot be reached by doubling; give a power of two")
     return subtypes.bit_length() - 1
+
+
+def _square_blocks(flat: Floats, size: Longs) -> list[Floats]:
+    """The matrices [n, n] that were laid end to end."""
+    return [block.reshape(n, n) for block, n in zip(np.split(flat, np.cumsum(size**2)[:-1]), size, strict=True)]
 
 
 def _columns(blocks: list[Floats]) -> Floats:

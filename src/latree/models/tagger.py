@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from latree.arrays import Floats
-from latree.forest import P, Piece
+from latree.forest import P, Piece, assemble
 from latree.models.base import ForestModel, Trouble
 from latree.results import Tagging
+from latree.sampling import generate_sequence
 from latree.search import Objective, Search
-from latree.trellis import Chain, ChainRules, Trellis, chain, chain_rules, fill_trellis, lattice
+from latree.subtypes import Layout
+from latree.trellis import Chain, ChainRules, Trellis, chain, chain_rules, fill_trellis, gold_chain, lattice
 
 
 class Tagger(ForestModel[Tagging]):
@@ -64,19 +65,15 @@ class Tagger(ForestModel[Tagging]):
         rng = np.random.default_rng(seed)
         if tokens is not None:
             return self.sample_given(tokens, rng)
-        from latree.generate import generate_sequence
-
-        words, tags = generate_sequence(self.chain, self.lexicon, rng)
+        tagged = generate_sequence(Layout(self.grammar, self.widths()), self.theta, self.lexicon, rng)
+        words, tags = tuple(word for word, _ in tagged), [tag for _, tag in tagged]
         return Tagging(words, self.log_prob_tags(words, tags), self.log_prob(words), tags=self._names(tags))
 
     def log_prob_tags(self, words: Sequence[str], tags: Sequence[int]) -> float:
-        """log P(T, w) of given tag numbers, by the coarse model."""
-        emissions = self.emissions(words)
-        steps = [self.chain.start[tags[0]], self.chain.stop[tags[-1]]]
-        steps += [self.chain.step[a, b] for a, b in pairwise(tags)]
-        steps += [emissions[i, tag] for i, tag in enumerate(tags)]
-        with np.errstate(divide="ignore"):
-            return float(np.log(steps).sum())
+        """log P(T, w) of given tag numbers, summed over their subtypes."""
+        places = [i * len(self.grammar.tags) + tag for i, tag in enumerate(tags)]
+        forest = assemble([gold_chain(self.rules, tags, places)], len(self.grammar.rules))
+        return float(self.log_inside(forest, self.emissions(words))[0])
 
     # -- the coarse pass
 

@@ -1,0 +1,159 @@
+"""Derivations drawn at random: of given words, from a forest; or of the model's own making, from the top down."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from latree.arrays import Floats, Longs
+from latree.binary import Node, longest_unary_chain
+from latree.errors import LatreeError
+from latree.forest import PASS, Forest, L, P, R
+from latree.forms.dense import Dense
+from latree.grammar import NONE
+from latree.infer import Messages
+from latree.subtypes import Layout
+from latree.words import Lexicon
+
+MOST_WORDS = 1000  # a treebank grammar may be drawn into very long sentences; these are drawn anew
+TRIES = 100
+
+
+def _choose(odds: Floats, rng: np.random.Generator) -> int:
+    flat = odds.ravel()
+    return int(rng.choice(len(flat), p=flat / flat.sum()))
+
+
+# -- given words
+
+
+def sample_derivation(
+    forest: Forest, weights: Dense, inside: Messages, rng: np.random.Generator, sentence: int = 0
+) -> list[int]:
+    """The edges of a derivation drawn from its probability given the words, subtypes drawn along with it.
+
+    Edges come with a parent's before its children's, left to right.
+    """
+    order = np.argsort(forest.ends[:, P], kind="stable")
+    first = np.searchsorted(forest.ends[order, P], np.arange(len(forest.symbol) + 1))
+    edges: list[int] = []
+    stack = [(int(forest.root[sentence]), 0)]
+    while stack:
+        item, subtype = stack.pop()
+        choices = order[first[item] : first[item + 1]]
+        tables, scales = zip(*(_below(forest, weights, inside, int(e), subtype) for e in choices), strict=True)
+        odds = np.array([table.sum() for table in tables]) * np.exp(np.array(scales) - max(scales))
+        k = _choose(odds, rng)
+        edge = int(choices[k])
+        edges.append(edge)
+        stack.extend(reversed(_children(forest, weights, edge, tables[k], subtype, rng)))
+    return edges
+
+
+def _message(messages: Messages, item: int) -> tuple[Floats, float]:
+    if item < 0:
+        return np.ones(1), 0.0
+    return messages.row[messages.start[item] : messages.start[item + 1]], float(messages.scale[item])
+
+
+def _keeps_subtype(weights: Dense, rule: int) -> bool:
+    """Whether an edge's child has its parent's subtype: it passes on, or emits a word of a tag lattice."""
+    return rule == PASS or bool(weights.dims[rule, 1] == 0)
+
+
+def _below(forest: Forest, weights: Dense, inside: Messages, edge: int, subtype: int) -> tuple[Floats, float]:
+    """How likely each pair of the children's subtypes is below an edge, [left, right] with a log scale."""
+    (left, left_scale), (right, right_scale) = (_message(inside, int(forest.ends[edge, port])) for port in (L, R))
+    rule, scale = int(forest.rule[edge]), left_scale + right_scale
+    if _keeps_subtype(weights, rule):
+        own = left[subtype if len(left) > 1 else 0]
+        return np.array([[own if rule == PASS else own * weights.theta[weights.start[rule] + subtype]]]), scale
+    _, wide, narrow = weights.dims[rule]
+    begin = weights.start[rule] + subtype * wide * narrow
+    tensor = weights.theta[begin : begin + wide * narrow].reshape(wide, narrow)
+    return tensor * left[:, None] * right[None, :], scale
+
+
+def _children(
+    forest: Forest, weights: Dense, edge: int, table: Floats, subtype: int, rng: np.random.Generator
+) -> list[tuple[int, int]]:
+    """The edge's child items, each with a subtype drawn for it, left before right."""
+    left, right = int(forest.ends[edge, L]), int(forest.ends[edge, R])
+    if _keeps_subtype(weights, int(forest.rule[edge])):
+        return [(left, subtype)] if left >= 0 else []
+    y, z = divmod(_choose(table, rng), table.shape[1])
+    return [(item, x) for item, x in ((left, y), (right, z)) if item >= 0]
+
+
+# -- from nothing
+
+
+class _Drawer:
+    """Draws rules and words of subtypes."""
+
+    def __init__(self, layout: Layout, theta: Floats, lexicon: Lexicon, rng: np.random.Generator) -> None:
+        self.layout, self.theta, self.lexicon, self.rng = layout, theta, lexicon, rng
+        parents = layout.grammar.rules[:, 0]
+        self.order: Longs = np.argsort(parents, kind="stable")
+        self.first = np.searchsorted(parents[self.order], np.arange(len(layout.size) + 1))
+
+    def rule(self, symbol: int, subtype: int) -> tuple[int, int, int]:
+        """A rule of the symbol's, and subtypes for its children."""
+        choices = self.order[self.first[symbol] : self.first[symbol + 1]]
+        tables = [self.layout.tensor(self.theta, int(rule))[subtype] for rule in choices]
+        k = _choose(np.array([table.sum() for table in tables]), self.rng)
+        return (int(choices[k]), *divmod(_choose(tables[k], self.rng), tables[k].shape[1]))
+
+    def word(self, symbol: int, subtype: int) -> str:
+        tag = symbol - self.layout.grammar.first_tag
+        return self.lexicon.sample_word(int(self.layout.tag_columns[tag]) + subtype, self.rng)
+
+
+def generate_tree(layout: Layout, theta: Floats, lexicon: Lexicon, rng: np.random.Generator) -> Node:
+    """A binary tree drawn from a grammar, words from the known ones under each tag.
+
+    Trees with longer unary chains than the parser allows are drawn anew, so that each can be parsed back.
+    """
+    drawer = _Drawer(layout, theta, lexicon, rng)
+    for _ in range(TRIES):
+        tree = _expand(drawer)
+        if tree is not None and longest_unary_chain(tree) <= layout.grammar.unary_steps:
+            return tree
+    raise LatreeError(f"the grammar keeps running over {MOST_WORDS} words; it may not be a proper one")
+
+
+def _expand(drawer: _Drawer) -> Node | None:
+    grammar = drawer.layout.grammar
+    root = Node(grammar.symbols[0])
+    stack, words = [(root, 0, 0)], 0
+    while stack:
+        node, symbol, subtype = stack.pop()
+        if symbol >= grammar.first_tag:
+            node.word = drawer.word(symbol, subtype)
+            words += 1
+            continue
+        rule, y, z = drawer.rule(symbol, subtype)
+        _, left, right = grammar.rules[rule].tolist()
+        node.left = Node(grammar.symbols[left])
+        stack.append((node.left, left, y))
+        if right != NONE:
+            node.right = Node(grammar.symbols[right])
+            stack.append((node.right, right, z))
+        if words + len(stack) > MOST_WORDS:
+            return None
+    return root
+
+
+def generate_sequence(
+    layout: Layout, theta: Floats, lexicon: Lexicon, rng: np.random.Generator
+) -> list[tuple[str, int]]:
+    """(word, tag number) pairs drawn from a bigram grammar."""
+    drawer = _Drawer(layout, theta, lexicon, rng)
+    drawn: list[tuple[str, int]] = []
+    symbol = subtype = 0
+    while len(drawn) < MOST_WORDS:
+        rule, subtype, _ = drawer.rule(symbol, subtype)
+        symbol = int(layout.grammar.rules[rule, 1])
+        if symbol == NONE:
+            break
+        drawn.append((drawer.word(symbol, subtype), symbol - layout.grammar.first_tag))
+    return drawn
