@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from itertools import chain, islice
+from itertools import chain
 from multiprocessing import resource_tracker
 from typing import Any, TypeVar
 
 from latree.errors import LatreeError
-from latree.models.base import BATCH, ForestModel
+from latree.models.base import ForestModel, batches
 from latree.results import Analysis
 from latree.search import Objective
 
@@ -46,25 +46,24 @@ def analyse_all(
     if jobs <= 1:
         yield from model.analyse(sentences, objective)
         return
-    source = iter(sentences)
+    source = batches(sentences)
     # The first batch is done here: a short input starts no worker, and kernels are compiled once, not by every worker.
-    yield from model.analyse(islice(source, BATCH), objective)
-    if first := list(islice(source, BATCH)):
-        batches = iter(lambda: list(islice(source, BATCH)), [])
-        yield from _spread(model, chain([first], batches), jobs, objective)
+    yield from model.analyse(next(source, []), objective)
+    for second in source:
+        yield from _spread(model, chain([second], source), jobs, objective)
 
 
 def _spread(
-    model: ForestModel[Result], batches: Iterable[list[Sequence[str]]], jobs: int, objective: Objective
+    model: ForestModel[Result], source: Iterable[list[Sequence[str]]], jobs: int, objective: Objective
 ) -> Iterator[Result]:
-    options = {"threshold": model.threshold, "max_length": model.max_length}
+    options = {name: getattr(model, name) for name in model.run_options}
     # One BLAS thread a worker: the workers are the parallelism.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(jobs, context, _start_worker, (model.kind, *model.state(), options))
     waiting: deque[Future[list[Result]]] = deque()
     try:
-        for batch in batches:
+        for batch in source:
             with _interrupts_held():
                 waiting.append(pool.submit(_work, batch, objective))
             # What is ready goes out before more is read, since reading may wait for a slow pipe.

@@ -6,11 +6,13 @@ linear maps on its ports, so they are all written with one function, `transform`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from latree.arrays import Floats, Longs
 from latree.grammar import NONE, Grammar
@@ -125,6 +127,22 @@ class History:
     @property
     def rounds(self) -> int:
         return len(self.parents)
+
+    def to_arrays(self) -> dict[str, Longs]:
+        """The arrays of a model file."""
+        arrays = {}
+        for k, parents in enumerate(self.parents):
+            arrays[f"history.{k}"] = np.concatenate(parents)
+            arrays[f"history.{k}.size"] = np.array([len(parent) for parent in parents])
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], rounds: int) -> History:
+        found = []
+        for k in range(rounds):
+            cuts = np.cumsum(arrays[f"history.{k}.size"])[:-1]
+            found.append(tuple(np.split(arrays[f"history.{k}"], cuts)))
+        return cls(tuple(found))
 
     def ancestors(self, symbol: int, level: int) -> Longs:
         """For each present subtype of a symbol the one it came from after `level` rounds (0: the symbol itself)."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 InputFormat = Literal["text", "ptb", "conllu"]
-Objective = Literal["max-rule", "max-rule-sum", "viterbi"]
+Objective = Literal["max-rule", "max-rule-sum", "variational", "mbr", "viterbi"]
 
 MODEL = typer.Option(None, "-m", "--model", help="A model file that `latree train` wrote.")
 INPUTS = typer.Argument(None, help="Files; without any, or for '-', standard input.", show_default=False)

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from latree.cli import common
+from latree.cli import common, training
 from latree.errors import LatreeError
 
 if TYPE_CHECKING:
+    from latree.binary import Binarization
     from latree.labels import LabelRules
     from latree.models.base import ForestModel
+    from latree.split_merge import SplitMergeOptions
     from latree.treebank import Format, TaggedSentence
     from latree.words import LexiconOptions
 
@@ -26,12 +28,17 @@ if TYPE_CHECKING:
 class Kind(StrEnum):
     pcfg = "pcfg"
     hmm = "hmm"
+    lvg = "lvg"
 
 
-# The options that only one kind has a use for.
+# The options that only some kinds have a use for.
+_FOR_PARSERS = ("labels", "phrase_cuts", "tag_cuts", "prefix_end", "binarize", "horizontal", "vertical")
+_FOR_SUBTYPES = ("rounds", "subtypes", "tolerance", "merge")
+_ITERATIONS = ("split_iterations", "merge_iterations", "smooth_iterations")
 _OPTIONS_OF = {
-    Kind.pcfg: ("labels", "phrase_cuts", "tag_cuts", "prefix_end", "binarize", "horizontal", "vertical"),
+    Kind.pcfg: _FOR_PARSERS,
     Kind.hmm: ("column",),
+    Kind.lvg: (*_FOR_PARSERS, "column", *_FOR_SUBTYPES, *_ITERATIONS),
 }
 
 
@@ -54,9 +61,16 @@ def train(
         "neutral", "--unknown", help="Unknown-word classes: neutral, english, english4, single."
     ),
     rare: int = typer.Option(None, "--rare", min=1, help="Words up to this count stand in for the unseen ones."),
-    seed: int = typer.Option(0, "--seed", help="Seed of all randomness (these kinds have none)."),
+    rounds: int = typer.Option(4, "--rounds", min=1, help="lvg: rounds of split and merge."),
+    subtypes: int = typer.Option(None, "--subtypes", min=1, help="lvg: so many for every symbol, none merged."),
+    merge: float = typer.Option(0.5, "--merge", min=0.0, max=1.0, help="lvg: share of the splits taken back."),
+    split_iterations: int = typer.Option(50, "--split-iterations", min=1, help="lvg: EM after splitting."),
+    merge_iterations: int = typer.Option(20, "--merge-iterations", min=1, help="lvg: EM after merging."),
+    smooth_iterations: int = typer.Option(10, "--smooth-iterations", min=1, help="lvg: EM with smoothing."),
+    tolerance: float = typer.Option(0.0, "--tolerance", min=0.0, help="lvg: gain a word that ends EM early."),
+    seed: int = typer.Option(0, "--seed", help="Seed of all randomness (pcfg and hmm have none)."),
     jobs: int = common.JOBS,
-    resume: bool = typer.Option(False, "--resume", help="Go on from a checkpoint (these kinds train in one pass)."),
+    resume: bool = typer.Option(False, "--resume", help="lvg: go on from the checkpoint of a training cut short."),
     quiet: bool = typer.Option(False, "--quiet", help="Say nothing but errors."),
 ) -> None:
     """Train a model on a treebank and write it to one file."""
@@ -64,16 +78,28 @@ def train(
     _check_options(context, kind)
     _check_output(output)
     _check_dev(kind, dev, form)
-    if resume and not quiet:
+    if resume and kind is not Kind.lvg and not quiet:
         common.note(f"a {kind} trains in one pass: there is nothing to resume, training from the start")
-    lexicon = _lexicon_options(rare)
-    if kind is Kind.hmm:
-        model: Any = _train_hmm(treebank, form, column, unknown, lexicon, quiet)
+    options: dict[str, Any] = {"unknown": unknown, "lexicon": _lexicon_options(rare)}
+    tags = kind is Kind.hmm or (kind is Kind.lvg and _is_conllu(treebank, form))
+    if tags:
+        options["column"] = training.choose_column(treebank, form, column)
     else:
-        rules = _label_rules(labels, phrase_cuts, tag_cuts, prefix_end)
-        shape = {"direction": binarize, "horizontal": horizontal, "vertical": vertical}
-        model = _train_pcfg(treebank, form, rules, shape, unknown, lexicon, quiet)
-    model.training = {
+        options["labels"] = _label_rules(labels, phrase_cuts, tag_cuts, prefix_end)
+        options["binarization"] = _binarization(binarize, horizontal, vertical)
+    if kind is Kind.lvg:
+        counts = {"split_iterations": split_iterations, "merge_iterations": merge_iterations}
+        counts |= {"smooth_iterations": smooth_iterations}
+        options |= {"seed": seed, "options": _split_merge(merge, tolerance, counts)}
+        options |= {"subtypes": subtypes or 8} if tags else {"rounds": rounds, "subtypes": subtypes}
+    source = _source(treebank, form, options, kind) if tags else training.read_all_trees(treebank, form, kind)
+    estimator = _estimator(kind, tags)(**options)
+    data = common.with_progress(source, "reading", quiet)
+    if kind is Kind.lvg:
+        model = _fit_in_rounds(estimator, data, output, dev, form, jobs, resume=resume, quiet=quiet)
+    else:
+        model = estimator.fit(data)
+    model.training |= {
         "command": shlex.join(["latree", *sys.argv[1:]]),
         "data": [Path(path).name for path in treebank],
         "seed": seed,
@@ -81,18 +107,81 @@ def train(
     model.save(output)  # before the dev score, which is not worth losing a model for
     if not quiet:
         common.note(f"{_size(model)}; {time.process_time() - started:.1f} CPU seconds; written to {output}")
-    if dev is not None:
-        model.training["dev"] = {"data": Path(dev).name, **_score(model, dev, form, jobs, quiet)}
+    if dev is not None and kind is not Kind.lvg:
+        model.training["dev"] = {"data": Path(dev).name, **training.score_dev(model, dev, form, jobs, quiet)}
         model.save(output)
 
 
 def _check_options(context: typer.Context, kind: Kind) -> None:
     """An option without effect is a misunderstanding."""
     for other, names in _OPTIONS_OF.items():
-        for name in names if other is not kind else ():
+        for name in sorted(set(names) - set(_OPTIONS_OF[kind])):
             source = context.get_parameter_source(name)
             if source is not None and source.name == "COMMANDLINE":
                 raise typer.BadParameter(f"--{name.replace('_', '-')} is for {other}; {kind} has no use for it")
+
+
+def _is_conllu(treebank: list[str], form: Format | None) -> bool:
+    from latree.treebank import detect_format
+
+    kinds = {detect_format(path, form) for path in treebank}
+    if len(kinds) > 1:
+        raise LatreeError("brackets train a parser and CoNLL-U a tagger; give files of one format")
+    return kinds == {"conllu"}
+
+
+def _source(treebank: list[str], form: Format | None, options: dict[str, Any], kind: Kind) -> Iterator[TaggedSentence]:
+    return (one for path in treebank for one in training.read_tagged_any(path, form, options["column"]))
+
+
+def _estimator(kind: Kind, tags: bool) -> Any:
+    from latree.models import model_class
+
+    return model_class("lvg-tagger" if kind is Kind.lvg and tags else kind)
+
+
+def _binarization(direction: Literal["right", "left"], horizontal: int, vertical: int) -> Binarization:
+    from latree.binary import Binarization
+
+    return Binarization(direction, horizontal, vertical)
+
+
+def _split_merge(merge: float, tolerance: float, counts: dict[str, int]) -> SplitMergeOptions:
+    from latree.split_merge import SplitMergeOptions
+
+    return SplitMergeOptions(merge_fraction=merge, tolerance=tolerance, **counts)
+
+
+def _fit_in_rounds(
+    estimator: Any,
+    data: Any,
+    output: Path,
+    dev: str | None,
+    form: Format | None,
+    jobs: int,
+    *,
+    resume: bool,
+    quiet: bool,
+) -> Any:
+    """Fit with a checkpoint after every round, which goes when the model is there."""
+    from latree.checkpoint import Checkpoint
+    from latree.models.subtyped import Training
+
+    def score(model: Any) -> None:
+        if dev is not None:
+            model.training["dev"] = {"data": Path(dev).name, **training.score_dev(model, dev, form, jobs, quiet)}
+
+    rounds = estimator.rounds if estimator.subtypes is None else estimator.subtypes.bit_length() - 1
+    checkpoint = Checkpoint(output.with_name(f"{output.name}.checkpoint"), estimator.identity())
+    if resume and not checkpoint.path.exists():
+        common.note(f"{checkpoint.path}: no checkpoint there; training from the start")
+    reporter = training.Reporter(rounds, quiet, score)
+    with common.telling_of_compilation(quiet):
+        how = Training(reporter.watch, reporter.after_round, checkpoint, resume)
+        model = estimator.fit(data, how)
+    model.save(output)
+    checkpoint.remove()
+    return model
 
 
 def _check_dev(kind: Kind, dev: str | None, form: Format | None) -> None:
@@ -135,96 +224,9 @@ def _label_rules(preset: str, phrase_cuts: str | None, tag_cuts: str | None, pre
     return replace(LabelRules.named(preset), **changes)
 
 
-def _train_pcfg(
-    treebank: list[str],
-    form: Format | None,
-    rules: LabelRules,
-    shape: dict[str, Any],
-    unknown: str,
-    lexicon: LexiconOptions | None,
-    quiet: bool,
-) -> ForestModel[Any]:
-    from latree.binary import Binarization
-    from latree.models.pcfg import Pcfg
-    from latree.treebank import detect_format, read_trees
-
-    for path in treebank:
-        if detect_format(path, form) != "ptb":
-            raise LatreeError(f"{path}: CoNLL-U has no trees to train a pcfg on; `latree train hmm` trains a tagger")
-    trees = (tree for path in treebank for tree in read_trees(path))
-    model = Pcfg(labels=rules, binarization=Binarization(**shape), unknown=unknown, lexicon=lexicon)
-    return model.fit(common.with_progress(trees, "reading", quiet))
-
-
-def _train_hmm(
-    treebank: list[str],
-    form: Format | None,
-    column: Literal["upos", "xpos"] | None,
-    unknown: str,
-    lexicon: LexiconOptions | None,
-    quiet: bool,
-) -> ForestModel[Any]:
-    from latree.models.hmm import Hmm
-    from latree.treebank import detect_format
-
-    tables = [path for path in treebank if detect_format(path, form) == "conllu"]
-    chosen = column or (_filled_column(tables[0]) if tables else "xpos")
-    sentences = (sentence for path in treebank for sentence in read_tagged_any(path, form, chosen))
-    return Hmm(column=chosen, unknown=unknown, lexicon=lexicon).fit(common.with_progress(sentences, "reading", quiet))
-
-
-def _filled_column(path: str) -> Literal["upos", "xpos"]:
-    from latree.treebank import read_conllu
-
-    if path == "-":
-        raise LatreeError("standard input can be read only once; name the column: --column upos or xpos")
-    return "upos" if any(sentence.fills("upos") for sentence in read_conllu(path)) else "xpos"
-
-
-def read_tagged_any(path: str, form: Format | None, column: Literal["upos", "xpos"] | None) -> Iterator[TaggedSentence]:
-    """Tagged sentences from CoNLL-U, or from the leaves of trees."""
-    from latree.labels import LabelRules
-    from latree.treebank import TaggedSentence, detect_format, read_tagged, read_trees
-
-    if detect_format(path, form) == "conllu":
-        yield from read_tagged(path, column)
-    else:
-        trees = read_trees(path, LabelRules())
-        yield from (TaggedSentence(tuple(tree.words()), tuple(tree.tags())) for tree in trees)
-
-
 def _size(model: ForestModel[Any]) -> str:
     grammar = model.grammar
     return (
         f"{model.kind}: {len(grammar.symbols)} symbols, {len(grammar.rules)} rules, "
         f"{len(model.lexicon.vocabulary)} words"
     )
-
-
-def _score(model: ForestModel[Any], dev: str, form: Format | None, jobs: int, quiet: bool) -> dict[str, float]:
-    """Score on a held-out file; the figures go into the model's header."""
-    from latree.models.parser import Parser
-    from latree.score import score_tags, score_trees
-
-    if isinstance(model, Parser):
-        from latree.treebank import read_trees
-
-        gold = list(read_trees(dev, model.labels))
-        analyses = model.parse_all((tree.words() for tree in gold), jobs)
-        with common.telling_of_compilation(quiet):
-            parses = list(common.with_progress(analyses, "parsing dev", quiet, len(gold)))
-        scores = score_trees(gold, [one.tree if one.status == "ok" else None for one in parses]).to_json()
-        names = ["f1", "f1_strict", "exact", "tag_accuracy", "sentences", "skipped", "failed"]
-    else:
-        tagged = list(read_tagged_any(dev, form, model.column))  # type: ignore[attr-defined]
-        found = model.tag_all((words for words, _ in tagged), jobs)  # type: ignore[attr-defined]
-        with common.telling_of_compilation(quiet):
-            taggings = list(common.with_progress(found, "tagging dev", quiet, len(tagged)))
-        predicted = [(one.tokens, one.tags) for one in taggings]
-        scores = score_tags(tagged, predicted, set(model.lexicon.vocabulary)).to_json()
-        names = ["token", "sentence", "known", "unknown", "sentences"]
-    picked = {name: scores[name] for name in names}
-    if not quiet:
-        figures = ", ".join(f"{k} {v:.2f}" if isinstance(v, float) else f"{k} {v}" for k, v in picked.items())
-        common.note(f"dev ({Path(dev).name}): {figures}")
-    return picked

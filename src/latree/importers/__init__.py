@@ -9,4 +9,5 @@ from latree.models.lvg import Lvg
 
 def import_grammar(path: str | Path) -> Lvg:
     from latree.importers.berkeley_gr import read_gr
+
     return read_gr(path)

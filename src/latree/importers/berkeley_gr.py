@@ -70,7 +70,9 @@ def _class_name(instance: Any) -> str:
 def _parts(data: Mapping[str, Any]) -> Parts:
     grammar = _fields(data["gr"])
     if grammar["logarithmMode"]:
-        raise LatreeError("a discriminatively trained grammar, whose weights are no probabilities; it has no place here")
+        raise LatreeError(
+            "a discriminatively trained grammar, whose weights are no probabilities; it has no place here"
+        )
     symbols = _symbols(grammar)
     size = [int(n) for n in grammar["numSubStates"]]
     trees = {k: _split_tree(tree) for k, tree in enumerate(grammar["splitTrees"]) if tree is not None}

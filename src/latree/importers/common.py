@@ -44,7 +44,9 @@ class Words:
     signatures: Mapping[int, Vectors]
     scheme: str
     options: LexiconOptions
-    smoothing: Mapping[int, Floats] | None  # [subtypes, subtypes] of each tag: P(w | t_x) is its mixture of all P(w | t)
+    smoothing: (
+        Mapping[int, Floats] | None
+    )  # [subtypes, subtypes] of each tag: P(w | t_x) is its mixture of all P(w | t)
 
 
 @dataclass(frozen=True)
@@ -194,4 +196,3 @@ def _table(by_tag: Mapping[int, Vectors], tags: Sequence[tuple[int, list[int]]])
         column += len(leaves)
     rows = {item: row for item, row in rows.items() if row.any()}
     return tuple(rows), np.array(list(rows.values())).reshape(-1, total)
-

@@ -61,6 +61,7 @@ class ForestModel(ABC, Generic[Result]):
     """A model that prunes by a coarse pass and infers over forests.  `fit` gives it its grammar and lexicon."""
 
     kind: ClassVar[str]
+    run_options: ClassVar[tuple[str, ...]] = ("threshold", "max_length")  # set by the user of a model, not by training
     threshold: float = 5e-3  # posterior below which the coarse pass drops what it found
     max_length: int = 400  # longer sentences are not tried
     training: dict[str, Any]  # how it came about: command, data, scores

@@ -16,8 +16,8 @@ from latree.infer import infer
 from latree.labels import LabelRules
 from latree.latent_treebank import LatentTreebank
 from latree.models.parser import Parser, tagged_sentences
-from latree.models.subtyped import AfterRound, Subtyped
-from latree.split_merge import SplitMergeOptions, Watch
+from latree.models.subtyped import Subtyped, Training
+from latree.split_merge import SplitMergeOptions
 from latree.tree import Tree
 from latree.words import Lexicon, LexiconOptions
 
@@ -38,6 +38,7 @@ class Lvg(Subtyped, Parser):
     """`Lvg(rounds=4).fit(trees).parse(tokens)`; `Lvg(subtypes=2)` gives every symbol two and merges none."""
 
     kind = "lvg"
+    run_options = (*Parser.run_options, "_cascade")
 
     def __init__(
         self,
@@ -59,15 +60,15 @@ class Lvg(Subtyped, Parser):
         self.training = {}
         self.cascade = FAST
 
-    def fit(self, trees: Iterable[Tree], watch: Watch | None = None, after_round: AfterRound | None = None) -> Self:
-        """Learn the subtypes; `watch` sees every EM iteration, `after_round` the model after every round."""
+    def fit(self, trees: Iterable[Tree], how: Training | None = None) -> Self:
+        """Learn the subtypes."""
         nodes = self.binarise(trees)
         if not nodes:
             raise LatreeError("the treebank has no trees with words")
         self.grammar, counts = count_rules(nodes)
         sentences = tagged_sentences(self.grammar, nodes)
         unsplit = Lexicon.count(sentences, len(self.grammar.tags), self.unknown, self.lexicon_options)
-        self.train_rounds(LatentTreebank.of(self.grammar, nodes, unsplit), counts, unsplit, watch, after_round)
+        self.train_rounds(LatentTreebank.of(self.grammar, nodes, unsplit), counts, unsplit, how)
         return self
 
     @property

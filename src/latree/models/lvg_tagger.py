@@ -11,9 +11,9 @@ from latree.arrays import Floats
 from latree.grammar import NONE
 from latree.latent_treebank import LatentTreebank
 from latree.models.hmm import TAGGER_LEXICON, bigram_grammar, code_tags, count_bigrams
-from latree.models.subtyped import AfterRound, Subtyped
+from latree.models.subtyped import Subtyped, Training
 from latree.models.tagger import Tagger
-from latree.split_merge import Refined, SplitMergeOptions, Watch
+from latree.split_merge import Refined, SplitMergeOptions
 from latree.words import Lexicon, LexiconOptions
 
 
@@ -37,12 +37,7 @@ class LvgTagger(Subtyped, Tagger):
         self.options = options or SplitMergeOptions()
         self.training = {}
 
-    def fit(
-        self,
-        sentences: Iterable[tuple[Sequence[str], Sequence[str]]],
-        watch: Watch | None = None,
-        after_round: AfterRound | None = None,
-    ) -> Self:
+    def fit(self, sentences: Iterable[tuple[Sequence[str], Sequence[str]]], how: Training | None = None) -> Self:
         """Learn the subtypes from tagged sentences."""
         names, coded = code_tags(sentences)
         bigrams = count_bigrams(coded, len(names))
@@ -51,7 +46,7 @@ class LvgTagger(Subtyped, Tagger):
         counts = np.concatenate([bigrams[-1, :-1], bigrams[:-1, :-1].ravel(), bigrams[:-1, -1]])
         self.kinds = np.append((bigrams[-1] > 0).sum(), (bigrams[:-1] > 0).sum(1)).astype(np.float64)
         treebank = LatentTreebank.of_tags(self.grammar, coded, unsplit)
-        self.train_rounds(treebank, counts, unsplit, watch, after_round)
+        self.train_rounds(treebank, counts, unsplit, how)
         return self
 
     def smoothed_rules(self, state: Refined, counts: Floats) -> Floats:

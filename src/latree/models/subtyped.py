@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
 from latree.arrays import Floats, Longs
+from latree.checkpoint import Checkpoint, Standing
 from latree.errors import LatreeError
 from latree.latent_treebank import LatentTreebank
 from latree.models.base import ForestModel
@@ -30,9 +32,17 @@ from latree.split_merge import (
 )
 from latree.subtypes import History, Layout, averaging, membership, transform
 from latree.viterbi import viterbi_edges
-from latree.words import Lexicon
+from latree.words import Lexicon, LexiconOptions
 
-AfterRound = Callable[[Any, int], None]
+
+@dataclass(frozen=True)
+class Training:
+    """How a training is watched and kept."""
+
+    watch: Watch = lambda progress: None  # sees every EM iteration
+    after_round: Callable[[Any, int], None] = lambda model, number: None  # sees the model after every round
+    checkpoint: Checkpoint | None = None
+    resume: bool = False  # go on from the checkpoint, where there is one
 
 
 class Level(NamedTuple):
@@ -49,6 +59,8 @@ class Subtyped(ForestModel[Any]):
     rounds: int
     subtypes: int | None  # fixed for every symbol: nothing is merged
     seed: int
+    unknown: str
+    lexicon_options: LexiconOptions
     options: SplitMergeOptions
     size: Longs  # [symbols] subtypes of each
     frequency: Floats  # expected number of each subtype in the treebank, all laid end to end
@@ -58,24 +70,33 @@ class Subtyped(ForestModel[Any]):
 
     # -- training
 
+    def identity(self) -> dict[str, Any]:
+        """The options that make a training what it is, as JSON."""
+        found = {"kind": self.kind, "subtypes": self.subtypes, "seed": self.seed, "unknown": self.unknown}
+        return found | {"split_merge": self.options.to_json(), "lexicon": asdict(self.lexicon_options)}
+
     def train_rounds(
         self,
         treebank: LatentTreebank,
         counts: Floats,
         unsplit: Lexicon,
-        watch: Watch | None = None,
-        after_round: AfterRound | None = None,
+        how: Training | None = None,
     ) -> None:
         """Rounds of split, EM, merge, EM and smoothing (Petrov 2009, section 2.1)."""
-        rng = np.random.default_rng(self.seed)
-        state = first_grammar(treebank, counts, self.options, rng)
+        how = how or Training()
         rounds = self.rounds if self.subtypes is None else _doublings(self.subtypes)
+        standing = how.checkpoint.read(treebank) if how.checkpoint is not None and how.resume else None
+        if standing is None:
+            rng = np.random.default_rng(self.seed)
+            standing = Standing(0, first_grammar(treebank, counts, self.options, rng), rng)
+        done, state, rng = standing
         self._adopt(treebank, state, unsplit)
-        for number in range(1, rounds + 1):
-            state = self._round(treebank, state, rng, watch or (lambda _: None))
+        for number in range(done + 1, rounds + 1):
+            state = self._round(treebank, state, rng, how.watch)
             self._adopt(treebank, state, unsplit)
-            if after_round is not None:
-                after_round(self, number)
+            if how.checkpoint is not None:
+                how.checkpoint.write(self, treebank, Standing(number, state, rng))
+            how.after_round(self, number)
 
     def _round(self, treebank: LatentTreebank, state: Refined, rng: np.random.Generator, watch: Watch) -> Refined:
         options = self.options
@@ -168,21 +189,14 @@ class Subtyped(ForestModel[Any]):
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         header, arrays = super().state()
-        for k, parents in enumerate(self.history.parents):
-            arrays[f"history.{k}"] = np.concatenate(parents)
-            arrays[f"history.{k}.size"] = np.array([len(parent) for parent in parents])
         if self.given_smoothing is not None:
             arrays["smoothing"] = np.concatenate([block.ravel() for block in self.given_smoothing])
-        return header, arrays | {"size": self.size, "frequency": self.frequency}
+        return header, arrays | self.history.to_arrays() | {"size": self.size, "frequency": self.frequency}
 
     def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         self.options = SplitMergeOptions(**header["split_merge"])
         self.size, self.frequency = arrays["size"], arrays["frequency"]
-        rounds = []
-        for k in range(int(header["rounds"])):
-            cuts = np.cumsum(arrays[f"history.{k}.size"])[:-1]
-            rounds.append(tuple(np.split(arrays[f"history.{k}"], cuts)))
-        self.history = History(tuple(rounds))
+        self.history = History.from_arrays(arrays, int(header["rounds"]))
         if "smoothing" in arrays:
             self.given_smoothing = _square_blocks(arrays["smoothing"], self.size[self.grammar.first_tag :])
         super().restore(header, arrays)  # type: ignore[safe-super]

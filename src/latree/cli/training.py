@@ -1,0 +1,128 @@
+"""What `latree train` does between its options and its model file: reads the data, fits, scores."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from latree.cli import common
+from latree.errors import LatreeError
+
+if TYPE_CHECKING:
+    from latree.models.base import ForestModel
+    from latree.split_merge import Progress
+    from latree.tree import Tree
+    from latree.treebank import Column, Format, TaggedSentence
+
+
+def read_all_trees(paths: Sequence[str], form: Format | None, kind: str) -> Iterator[Tree]:
+    """The trees of all files, none of which may be CoNLL-U."""
+    from latree.treebank import detect_format, read_trees
+
+    for path in paths:
+        if detect_format(path, form) != "ptb":
+            raise LatreeError(f"{path}: CoNLL-U has no trees to train a {kind} on; `latree train hmm` trains a tagger")
+    return (tree for path in paths for tree in read_trees(path))
+
+
+def choose_column(paths: Sequence[str], form: Format | None, column: Column | None) -> Column:
+    """The column that a tagger learns: as the user says, else the one that the first CoNLL-U file fills."""
+    from latree.treebank import detect_format
+
+    tables = [path for path in paths if detect_format(path, form) == "conllu"]
+    return column or (_filled_column(tables[0]) if tables else "xpos")
+
+
+def _filled_column(path: str) -> Literal["upos", "xpos"]:
+    from latree.treebank import read_conllu
+
+    if path == "-":
+        raise LatreeError("standard input can be read only once; name the column: --column upos or xpos")
+    return "upos" if any(sentence.fills("upos") for sentence in read_conllu(path)) else "xpos"
+
+
+def read_tagged_any(path: str, form: Format | None, column: Literal["upos", "xpos"] | None) -> Iterator[TaggedSentence]:
+    """Tagged sentences from CoNLL-U, or from the leaves of trees."""
+    from latree.labels import LabelRules
+    from latree.treebank import TaggedSentence, detect_format, read_tagged, read_trees
+
+    if detect_format(path, form) == "conllu":
+        yield from read_tagged(path, column)
+    else:
+        trees = read_trees(path, LabelRules())
+        yield from (TaggedSentence(tuple(tree.words()), tuple(tree.tags())) for tree in trees)
+
+
+def score_dev(model: ForestModel[Any], dev: str, form: Format | None, jobs: int, quiet: bool) -> dict[str, float]:
+    """Score on a held-out file; the figures go into the model's header."""
+    from latree.models.parser import Parser
+    from latree.score import score_tags, score_trees
+
+    if isinstance(model, Parser):
+        from latree.treebank import read_trees
+
+        gold = list(read_trees(dev, model.labels))
+        analyses = model.parse_all((tree.words() for tree in gold), jobs)
+        with common.telling_of_compilation(quiet):
+            parses = list(common.with_progress(analyses, "parsing dev", quiet, len(gold)))
+        scores = score_trees(gold, [one.tree if one.status == "ok" else None for one in parses]).to_json()
+        names = ["f1", "f1_strict", "exact", "tag_accuracy", "sentences", "skipped", "failed"]
+    else:
+        tagged = list(read_tagged_any(dev, form, model.column))  # type: ignore[attr-defined]
+        found = model.tag_all((words for words, _ in tagged), jobs)  # type: ignore[attr-defined]
+        with common.telling_of_compilation(quiet):
+            taggings = list(common.with_progress(found, "tagging dev", quiet, len(tagged)))
+        predicted = [(one.tokens, one.tags) for one in taggings]
+        scores = score_tags(tagged, predicted, set(model.lexicon.vocabulary)).to_json()
+        names = ["token", "sentence", "known", "unknown", "sentences"]
+    picked = {name: scores[name] for name in names}
+    if not quiet:
+        figures = ", ".join(f"{k} {v:.2f}" if isinstance(v, float) else f"{k} {v}" for k, v in picked.items())
+        common.note(f"dev ({Path(dev).name}): {figures}")
+    return picked
+
+
+class Reporter:
+    """Shows where a training in rounds stands: a line that changes on a terminal, a line a round elsewhere."""
+
+    def __init__(self, rounds: int, quiet: bool, score: Any) -> None:
+        self.rounds, self.quiet, self.score = rounds, quiet, score
+        self.number, self.started, self.took = 1, time.perf_counter(), 0.0
+        self.cpu = time.process_time()
+        self.log_likelihood = 0.0
+
+    def watch(self, progress: Progress) -> None:
+        import sys
+
+        self.log_likelihood = progress.log_likelihood
+        if self.quiet or not sys.stderr.isatty():
+            return
+        line = (
+            f"round {self.number} of {self.rounds}, {progress.stage} {progress.iteration}/{progress.iterations}, "
+            f"log-likelihood {progress.log_likelihood:.1f}{self._left()}"
+        )
+        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+
+    def _left(self) -> str:
+        """A guess at the time left: a round takes about twice as long as the one before."""
+        if not self.took:
+            return ""
+        left = sum(self.took * 2**k for k in range(1, self.rounds - self.number + 2))
+        left -= time.perf_counter() - self.started
+        return f", about {max(left, 0):.0f} s left"
+
+    def after_round(self, model: Any, number: int) -> None:
+        import sys
+
+        self.took, self.number = time.perf_counter() - self.started, number + 1
+        if not self.quiet:
+            clear = "\r\033[K" if sys.stderr.isatty() else ""
+            print(clear, end="", file=sys.stderr)
+            common.note(
+                f"round {number} of {self.rounds}: {int(model.size.sum())} subtypes, "
+                f"log-likelihood {self.log_likelihood:.1f}, {time.process_time() - self.cpu:.1f} CPU seconds so far"
+            )
+        self.score(model)
+        self.started = time.perf_counter()
