@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
 
@@ -40,6 +40,10 @@ class LabelRules:
         if name not in PRESETS:
             raise LatreeError(f"unknown label rules {name!r}; expected one of {', '.join(PRESETS)}")
         return PRESETS[name]
+
+    def for_scoring(self) -> LabelRules:
+        """The same rules for gold and predicted trees: EVALB counts a phrase over a phrase of the same label twice."""
+        return replace(self, collapse=False)
 
     def clean(self, tree: Tree) -> Tree | None:
         """The tree with one root on top and clean labels below; None where only empty categories were."""

@@ -34,7 +34,9 @@ def evaluate(
     column: Literal["upos", "xpos"] = typer.Option(
         None, "--column", help="CoNLL-U: upos or xpos; UPOS where filled by default."
     ),
-    model: Path = typer.Option(None, "-m", "--model", help="CoNLL-U: a model whose vocabulary tells known words."),
+    model: Path = typer.Option(
+        None, "-m", "--model", help="A model: its label rules clean trees, its vocabulary tells known words."
+    ),
 ) -> None:
     """Score predicted trees against gold ones as EVALB does, and strictly; or tags.
 
@@ -49,9 +51,7 @@ def evaluate(
         known = set(common.load_model(model).lexicon.vocabulary) if model else None
         scored = [_score_tags(gold, path, column, known) for path in files]
     else:
-        from latree.labels import LabelRules
-
-        rules = None if raw else LabelRules.named(labels)
+        rules = None if raw else _label_rules(labels, model)
         scored = [_score_trees(gold, path, rules, _parameters(prm), max_length) for path in files]
     report = scored[0].to_json()
     if against is not None:
@@ -60,6 +60,16 @@ def evaluate(
         typer.echo(json.dumps(report, ensure_ascii=False))
     else:
         _render(scored[0], report, _parameters(prm), table=table, by_label=by_label)
+
+
+def _label_rules(preset: str, model: Path | None) -> LabelRules:
+    """The rules that clean both sides: those of a model, or a preset."""
+    from latree.labels import LabelRules
+
+    rules = LabelRules.named(preset)
+    if model is not None:
+        rules = getattr(common.load_model(model), "labels", rules)
+    return rules.for_scoring()
 
 
 def _format(*paths: str) -> Format:

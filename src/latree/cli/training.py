@@ -63,7 +63,7 @@ def score_dev(model: ForestModel[Any], dev: str, form: Format | None, jobs: int,
     if isinstance(model, Parser):
         from latree.treebank import read_trees
 
-        gold = list(read_trees(dev, model.labels))
+        gold = list(read_trees(dev, model.labels.for_scoring()))
         analyses = model.parse_all((tree.words() for tree in gold), jobs)
         with common.telling_of_compilation(quiet):
             parses = list(common.with_progress(analyses, "parsing dev", quiet, len(gold)))
