@@ -32,7 +32,8 @@ def _start_worker(kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any
     from latree.models import from_state
 
     _model = from_state(kind, header, arrays)
-    _model.__dict__.update(options)
+    for name, value in options.items():
+        setattr(_model, name, value)
 
 
 def _work(batch: list[Sequence[str]], objective: Objective) -> list[Any]:

@@ -18,6 +18,7 @@ KINDS = {
     "pcfg": ("latree.models.pcfg", "Pcfg"),
     "hmm": ("latree.models.hmm", "Hmm"),
     "lvg": ("latree.models.lvg", "Lvg"),
+    "product": ("latree.models.product", "Product"),
     "lvg-tagger": ("latree.models.lvg_tagger", "LvgTagger"),
 }
 

@@ -38,7 +38,7 @@ class Lvg(Subtyped, Parser):
     """`Lvg(rounds=4).fit(trees).parse(tokens)`; `Lvg(subtypes=2)` gives every symbol two and merges none."""
 
     kind = "lvg"
-    run_options = (*Parser.run_options, "_cascade")
+    run_options = (*Parser.run_options, "cascade")
 
     def __init__(
         self,

@@ -1,0 +1,151 @@
+"""Several grammars as one: the best tree maximises the product of their posteriors (Petrov 2010).
+
+Grammars that differ in nothing but their seed make different mistakes; a tree that all of them find likely is a
+better one.  The members must share symbols and rules, which they do when trained on the same treebank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latree import decode
+from latree.arrays import Floats
+from latree.cky import Chart
+from latree.errors import LatreeError
+from latree.forest import Forest, Piece
+from latree.infer import Inference, Messages
+from latree.models.base import Trouble
+from latree.models.lvg import Cascade, Lvg
+from latree.models.parser import Parser
+from latree.results import Parse
+from latree.search import Objective, Search
+
+
+class JointInference(NamedTuple):
+    """Means over the members: of log Z (so P(T, w) is their geometric mean), and of posteriors."""
+
+    log_z: Floats
+    inside: Messages
+    outside: Messages
+    posterior: Floats
+    members: tuple[Inference, ...]
+
+
+class Product(Parser):
+    """`Product([first, second])` parses as its members do, and together better."""
+
+    kind = "product"
+    run_options = (*Parser.run_options, "cascade")
+
+    def __init__(self, members: Sequence[Lvg] = ()) -> None:
+        self.members = tuple(members)
+        self.training = {"members": [member.training for member in members]}
+        if members:
+            self._check()
+            first = members[0]
+            self.grammar, self.lexicon, self.theta = first.grammar, first.lexicon, first.theta
+            self.labels, self.binarization, self.chart, self.find = (
+                first.labels,
+                first.binarization,
+                first.chart,
+                first.find,
+            )
+            self.threshold = first.threshold
+
+    def _check(self) -> None:
+        first = self.members[0].grammar
+        for number, member in enumerate(self.members[1:], start=2):
+            same = member.grammar.symbols == first.symbols and np.array_equal(member.grammar.rules, first.rules)
+            if not same:
+                raise LatreeError(
+                    f"model {number} has other symbols or rules than the first; train all on the same treebank"
+                )
+
+    @property
+    def cascade(self) -> Cascade:
+        return self.members[0].cascade
+
+    @cascade.setter
+    def cascade(self, value: Cascade) -> None:
+        for member in self.members:
+            member.cascade = value
+        self.threshold = value.chart
+
+    # -- search: each member sees its own columns of the emissions
+
+    def emissions(self, tokens: Sequence[str]) -> Floats:
+        return np.concatenate([member.emissions(tokens) for member in self.members], axis=1)
+
+    def _parts(self, emissions: Floats) -> Iterator[tuple[Lvg, Floats]]:
+        start = 0
+        for member in self.members:
+            columns = int(member.layout.tag_columns[-1])
+            yield member, np.ascontiguousarray(emissions[:, start : start + columns])
+            start += columns
+
+    def coarse(self, emissions: Floats) -> Chart:
+        member, part = next(self._parts(emissions))
+        chart: Chart = member.coarse(part)
+        return chart
+
+    def prune(self, coarse: Any, threshold: float) -> Piece:
+        return self.members[0].prune(coarse, threshold)
+
+    def refine(self, forest: Forest, emissions: Floats, looseness: float) -> Forest:
+        """Each member prunes what the one before left."""
+        for member, part in self._parts(emissions):
+            forest = member.refine(forest, part, looseness)
+        return forest
+
+    def infer(self, forest: Forest, emissions: Floats) -> Any:
+        found = tuple(member.infer(forest, part) for member, part in self._parts(emissions))
+        log_z = np.mean([one.log_z for one in found], axis=0)
+        posterior = np.mean([one.posterior for one in found], axis=0)
+        return JointInference(log_z, found[0].inside, found[0].outside, posterior, found)
+
+    def log_inside(self, forest: Forest, emissions: Floats) -> Floats:
+        values = [member.log_inside(forest, part) for member, part in self._parts(emissions)]
+        return np.asarray(np.mean(values, axis=0), np.float64)
+
+    def log_z(self, search: Search) -> Floats:
+        return search.inference.log_z
+
+    def edge_scores(self, search: Search, objective: Objective) -> Floats:
+        """Max-rule: the sum over members of log posteriors; the other objectives take the mean posterior."""
+        if objective == "viterbi":
+            raise LatreeError("a product of grammars has no single best derivation; use another objective")
+        if objective != "max-rule":
+            return super().edge_scores(search, objective)
+        members: tuple[Inference, ...] = search.inference.members  # type: ignore[attr-defined]
+        parts = [decode.max_rule_scores(search.forest, member.posterior) for member in members]
+        return np.asarray(np.sum(parts, axis=0), np.float64)
+
+    def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Parse:
+        return self.members[0].stand_in(tokens, trouble)
+
+    def sample(self, tokens: Sequence[str] | None = None, seed: int | None = None) -> Parse:
+        raise LatreeError("a product of grammars cannot be drawn from; sample from one of its members")
+
+    # -- files
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        headers: list[dict[str, Any]] = []
+        arrays: dict[str, NDArray[Any]] = {}
+        for number, member in enumerate(self.members):
+            header, own = member.state()
+            headers.append(header)
+            arrays |= {f"{number}.{name}": array for name, array in own.items()}
+        return {"members": headers}, arrays
+
+    @classmethod
+    def from_state(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+        members = []
+        for number, own in enumerate(header["members"]):
+            prefix = f"{number}."
+            part = {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
+            members.append(Lvg.from_state(own, part))
+        return cls(members)
