@@ -101,34 +101,48 @@ def best(forest: Forest, scores: Floats) -> Best:
     return Best(*_best(forest.rule, forest.ends, scores, len(forest.symbol)))
 
 
-def best_edges(forest: Forest, choice: Best, sentence: int) -> list[int]:
-    """The edges of a sentence's best derivation, a parent's before its children's, left to right."""
-    edges: list[int] = []
-    stack = [int(forest.root[sentence])]
-    while stack:
-        item = stack.pop()
-        edge = int(choice.edge[item]) if item >= 0 else -1  # a sentence without derivations has no root
+@kernel
+def _trace(back: Longs, ends: Ints, root: int) -> Longs:
+    edges, used = np.empty(len(back), np.int64), 0
+    stack, height = np.empty(len(back) + 1, np.int64), 1
+    stack[0] = root
+    while height > 0:
+        height -= 1
+        edge = back[stack[height]]
         if edge < 0:
-            return []
-        edges.append(edge)
-        stack.extend(int(child) for child in (forest.ends[edge, R], forest.ends[edge, L]) if child >= 0)
+            return edges[:0]
+        edges[used] = edge
+        used += 1
+        for port in (R, L):
+            if ends[edge, port] >= 0:
+                stack[height] = ends[edge, port]
+                height += 1
+    return edges[:used]
+
+
+def best_edges(forest: Forest, choice: Best, sentence: int) -> list[int]:
+    """The edges of a sentence's best derivation, if it has one, a parent's before its children's, left to right."""
+    root = int(forest.root[sentence])
+    if root < 0:
+        return []
+    edges: list[int] = _trace(choice.edge, forest.ends, root).tolist()
     return edges
 
 
 def tree_of(grammar: Grammar, forest: Forest, edges: list[int], words: list[str] | tuple[str, ...]) -> Node:
     """The binary tree of a derivation, given its edges with parents before children, left to right."""
     done: list[Node] = []
-    for edge in reversed(edges):
-        _, left, right = forest.ends[edge]
-        item = forest.ends[edge, P]
-        if forest.rule[edge] == PASS:
+    items = forest.ends[edges, P]
+    columns = (forest.rule[edges], forest.ends[edges, L], forest.ends[edges, R], forest.symbol[items])
+    rows = zip(*(column[::-1].tolist() for column in columns), forest.span[items, 0][::-1].tolist(), strict=True)
+    for rule, left, right, symbol, start in rows:
+        if rule == PASS:
             continue
-        symbol = grammar.symbols[forest.symbol[item]]
         if left < 0:
-            done.append(Node(symbol, None, None, words[forest.span[item, 0]]))
+            done.append(Node(grammar.symbols[symbol], None, None, words[start]))
         else:
             first = done.pop()
-            done.append(Node(symbol, first, done.pop() if right >= 0 else None, None))
+            done.append(Node(grammar.symbols[symbol], first, done.pop() if right >= 0 else None, None))
     return done[0]
 
 
@@ -295,17 +309,29 @@ def k_best(forest: Forest, scores: Floats, k: int, sentence: int = 0) -> list[tu
         return []
     lists = _lists(forest, k)
     _enumerate(lists, forest.ends, scores, root, k, len(forest.level) + 1)
-    return [(float(lists.score[root, r]), _unpack(forest, lists, root, r)) for r in range(lists.found[root])]
+    found = int(lists.found[root])
+    edges, start = _unpack(lists, forest.ends, root, found)
+    return [(float(lists.score[root, r]), edges[start[r] : start[r + 1]].tolist()) for r in range(found)]
 
 
-def _unpack(forest: Forest, lists: _Lists, root: int, rank: int) -> list[int]:
-    edges: list[int] = []
-    stack = [(root, rank)]
-    while stack:
-        item, rank = stack.pop()
-        edge, *ranks = lists.entry[item, rank].tolist()
-        edges.append(edge)
-        for port, child_rank in ((R, ranks[1]), (L, ranks[0])):
-            if forest.ends[edge, port] >= 0:
-                stack.append((int(forest.ends[edge, port]), child_rank))
-    return edges
+@kernel
+def _unpack(lists: _Lists, ends: Ints, root: int, found: int) -> tuple[Longs, Longs]:
+    """The edges of the root's derivations laid end to end, a parent's before its children's, left to right."""
+    edges, used, start = np.empty(1024, np.int64), 0, np.zeros(found + 1, np.int64)
+    item_of, rank_of = np.empty(len(lists.found) + 1, np.int64), np.empty(len(lists.found) + 1, np.int64)
+    for r in range(found):
+        item_of[0], rank_of[0], height = root, r, 1
+        while height > 0:
+            height -= 1
+            item, rank = item_of[height], rank_of[height]
+            edge = lists.entry[item, rank, 0]
+            if used == len(edges):
+                edges = np.concatenate((edges, np.empty(used, np.int64)))
+            edges[used] = edge
+            used += 1
+            for port in (R, L):
+                if ends[edge, port] >= 0:
+                    item_of[height], rank_of[height] = ends[edge, port], lists.entry[item, rank, port]
+                    height += 1
+        start[r + 1] = used
+    return edges[:used], start

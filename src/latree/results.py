@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from latree.tree import Tree
@@ -56,7 +58,16 @@ class Parse(Analysis):
     """A tree for a sentence."""
 
     tree: Tree | None = None  # None only where there are no words
-    constituents: tuple[Constituent, ...] = field(default=(), repr=False)
+    look_up: Callable[[Tree], Sequence[Constituent]] | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def constituents(self) -> tuple[Constituent, ...]:
+        """The tree's phrases with their probabilities, a parent before its children; looked up when asked for."""
+        return tuple(self.look_up(self.tree)) if self.look_up is not None and self.tree is not None else ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process gets: the probabilities, not the whole table that they come from."""
+        return {**self.__dict__, "constituents": self.constituents, "look_up": None}
 
     def __str__(self) -> str:
         return "" if self.tree is None else str(self.tree)

@@ -24,6 +24,7 @@ InputFormat = Literal["text", "ptb", "conllu"]
 Objective = Literal["max-rule", "max-rule-sum", "variational", "mbr", "viterbi"]
 
 MODEL = typer.Option(None, "-m", "--model", help="A model file that `latree train` wrote.")
+MODELS = typer.Option(None, "-m", "--model", help="A model file; several of kind lvg are multiplied.")
 INPUTS = typer.Argument(None, help="Files; without any, or for '-', standard input.", show_default=False)
 JOBS = typer.Option(1, "--jobs", min=1, help="Processes to spread the sentences over.")
 MAX_LENGTH = typer.Option(None, "--max-length", min=1, help="Longer sentences are not tried, and flagged.")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def parse(
     inputs: list[str] = common.INPUTS,
-    model: Path = common.MODEL,
+    model: list[Path] = common.MODELS,
     kbest: int = typer.Option(
         0, "--kbest", min=0, help="List the N best trees of each sentence, then a blank line; in JSON numbered by rank."
     ),
@@ -35,12 +35,15 @@ def parse(
     jobs: int = common.JOBS,
     max_length: int = common.MAX_LENGTH,
     objective: common.Objective = common.OBJECTIVE,
+    accurate: bool = typer.Option(False, "--accurate", help="Prune less; slower, for models with subtypes."),
 ) -> None:
     """Parse tokenised sentences, one a line; trees come out one a line.
 
     A sentence that the grammar cannot derive gets a flat stand-in tree and a message; an empty line stays empty.
     """
     parser = _parser(model, max_length)
+    if accurate:
+        _prune_less(parser)
     sentences = common.read_sentences(inputs, form, tokenize=tokenize, labels=parser.labels)
     tally = common.Tally()
     if kbest:
@@ -69,13 +72,35 @@ def _lists(
         yield parser.kbest(tokens, k, objective)
 
 
-def _parser(path: Path | None, max_length: int | None) -> Parser:
+def _parser(paths: list[Path] | None, max_length: int | None) -> Parser:
+    """The named parser, or the product of several."""
     from latree.models.parser import Parser
 
-    model = common.load_model(path, max_length)
-    if not isinstance(model, Parser):
-        raise LatreeError(f"{path}: a {model.kind} model tags but does not parse; use `latree tag`")
-    return model
+    models: list[Parser] = []
+    for path in paths or [None]:
+        model = common.load_model(path, max_length)
+        if not isinstance(model, Parser):
+            raise LatreeError(f"{path}: a {model.kind} model tags but does not parse; use `latree tag`")
+        models.append(model)
+    if len(models) == 1:
+        return models[0]
+    from latree.models.lvg import Lvg
+    from latree.models.product import Product
+
+    members = [model for model in models if isinstance(model, Lvg)]
+    if len(members) < len(models):
+        raise LatreeError("only models of kind lvg can be multiplied")
+    product = Product(members)
+    product.max_length = members[0].max_length
+    return product
+
+
+def _prune_less(parser: Parser) -> None:
+    from latree.models.lvg import ACCURATE
+
+    if not hasattr(parser, "cascade"):
+        raise LatreeError(f"--accurate is for models with subtypes; this is a {parser.kind}")
+    parser.cascade = ACCURATE
 
 
 def _show(one: Parse, scores: bool, json_lines: bool, draw: bool, rank: int | None = None) -> None:

@@ -68,6 +68,7 @@ class ForestModel(ABC, Generic[Result]):
     grammar: Grammar
     lexicon: Lexicon
     theta: Floats  # weights of the rules, tensors laid end to end
+    _latest: tuple[Floats, Any] | None = None
 
     # -- what a kind of model says for itself
 
@@ -122,14 +123,20 @@ class ForestModel(ABC, Generic[Result]):
     def no_statistics(self, weights: Any) -> Any:
         return no_statistics(weights)
 
+    def _weights_of(self, emissions: Floats) -> Any:
+        """The weights of a search, which asks for the same ones several times."""
+        if self._latest is None or self._latest[0] is not emissions:
+            self._latest = (emissions, self.weights(emissions))
+        return self._latest[1]
+
     def infer(self, forest: Forest, emissions: Floats) -> Inference:
         """Posteriors of a forest whose lexical entries are these."""
-        weights = self.weights(emissions)
+        weights = self._weights_of(emissions)
         return infer(forest, weights, self.no_statistics(weights), self.widths())
 
     def log_inside(self, forest: Forest, emissions: Floats) -> Floats:
         """log of the sum over the derivations of each sentence."""
-        return inside_only(forest, self.weights(emissions), self.widths())[0]
+        return inside_only(forest, self._weights_of(emissions), self.widths())[0]
 
     def edge_scores(self, search: Search, objective: Objective) -> Floats:
         """One score an edge; the best derivation maximises their sum."""
@@ -144,7 +151,7 @@ class ForestModel(ABC, Generic[Result]):
 
     def viterbi_scores(self, search: Search) -> Floats:
         """log weight of each edge's rule."""
-        weights: Dense = self.weights(search.all_emissions)
+        weights: Dense = self._weights_of(search.all_emissions)
         with np.errstate(divide="ignore"):
             log_theta = np.append(np.log(weights.theta), 0.0)  # PASS = -1 finds the zero at the end
         return log_theta[search.forest.rule]
@@ -245,7 +252,7 @@ class ForestModel(ABC, Generic[Result]):
         if isinstance(attempt, Trouble):
             return self.stand_in(tokens, attempt)
         search = self._search([attempt])
-        weights = self.weights(search.all_emissions)
+        weights = self._weights_of(search.all_emissions)
         edges = sample_derivation(search.forest, weights, search.inference.inside, rng)
         return self.result(tokens, search, edges, float(search.log_weights([edges])[0]), 0)
 

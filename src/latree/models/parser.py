@@ -106,8 +106,12 @@ class Parser(ForestModel[Parse]):
 
     def result(self, tokens: tuple[str, ...], search: Search, edges: list[int], log_joint: float, which: int) -> Parse:
         tree = undo(decode.tree_of(self.grammar, search.forest, edges, tokens))
-        constituents = tuple(search.phrases.look_up(which, tree.spans()))
-        return Parse(tokens, log_joint, float(search.log_z[which]), tree=tree, constituents=constituents)
+        phrases = search.phrases
+
+        def look_up(tree: Tree) -> list[Constituent]:
+            return phrases.look_up(which, tree.spans())
+
+        return Parse(tokens, log_joint, float(search.log_z[which]), tree=tree, look_up=look_up)
 
     def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Parse:
         """A flat tree of the likeliest tags under the commonest sentence label."""
