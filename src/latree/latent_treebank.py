@@ -19,6 +19,7 @@ from latree.binary import Node
 from latree.forest import Forest, Piece, assemble, from_trees, share
 from latree.forms.dense import Dense
 from latree.grammar import Grammar, tagged_words
+from latree.model_file import compact
 from latree.subtypes import Layout
 from latree.trellis import chain_rules, gold_chain
 from latree.words import Lexicon
@@ -162,7 +163,9 @@ class LexicalLayout:
         """The lexicon over all tags' subtypes, each a column: for words as they come, known or not."""
         columns = int(self.layout.tag_columns[-1])
         _, first = np.unique(self.pair, return_index=True)  # sorted by word, then by column
-        word, tied = self.entries.word[self.entry[first]], self.tie(counts)[first]
+        tied = compact(self.tie(counts)[first])
+        first, tied = first[tied > 0], tied[tied > 0]
+        word = self.entries.word[self.entry[first]]
         word_ptr = np.searchsorted(word, np.arange(len(unsplit.vocabulary) + 1))
         rare = self.is_rare
         place = self.entries.signature[self.entry[rare]] * columns + self.column[rare]
@@ -172,7 +175,7 @@ class LexicalLayout:
             word_ptr=word_ptr,
             pair_tag=self.column[first],
             pair_count=tied,
-            signature_count=signature_count.reshape(-1, columns).astype(np.float64),
+            signature_count=compact(signature_count.reshape(-1, columns).astype(np.float64)),
         )
 
     def weights(self, theta: Floats, emissions: Floats) -> Dense:

@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from latree.arrays import Floats
 from latree.errors import LatreeError
 
 VERSION = 1
+_LEAST = 1e-9  # a probability below this is not kept
 _KEY = "latree"
 
 
@@ -51,6 +53,23 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def compact(values: Floats) -> Floats:
+    """Values as a file keeps them: the tiniest taken for zero, the others with seven digits."""
+    return np.where(values >= _LEAST, values, 0.0).astype(np.float32).astype(np.float64)
+
+
+def pack_sparse(name: str, values: Floats) -> dict[str, NDArray[Any]]:
+    """Mostly zeros, already `compact`: which are not, as bits, and those in single precision."""
+    return {f"{name}.bits": np.packbits(values > 0), f"{name}.values": values[values > 0].astype(np.float32)}
+
+
+def unpack_sparse(name: str, arrays: Mapping[str, NDArray[Any]], size: int) -> Floats:
+    """What `pack_sparse` put away; `size` is how many values there are."""
+    values = np.zeros(size)
+    values[np.unpackbits(arrays[f"{name}.bits"])[:size].astype(bool)] = arrays[f"{name}.values"]
+    return values
 
 
 def save(path: str | Path, kind: str, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -149,9 +149,10 @@ def fit(
     watch: Watch,
     tolerance: float = 0.0,
     smoother: Smoother | None = None,
+    step: Expectation | None = None,
 ) -> Refined:
     """EM (Petrov 2009, eqns 2 and 3).  Without smoothing the likelihood never falls, which is checked."""
-    step = Expectation(treebank.shared, treebank.lexical(state.layout), state)
+    step = step or Expectation(treebank.shared, treebank.lexical(state.layout), state)
     before = -np.inf
     for iteration in range(1, iterations + 1):
         log_likelihood, _ = step.run()

@@ -24,7 +24,13 @@ Integers = NDArray[np.int64]
 Sentences = Sequence[Sequence[tuple[str, int]]]
 
 _CACHE_BYTES = 1 << 26
-_ARRAYS = ("word_ptr", "pair_tag", "pair_count", "signature_count")
+# How a file keeps them: counts have seven digits, which whole numbers need and expected ones are cut to.
+_ARRAYS: dict[str, Any] = {
+    "word_ptr": np.int32,
+    "pair_tag": np.int32,
+    "pair_count": np.float32,
+    "signature_count": np.float32,
+}
 _STRINGS = ("vocabulary", "signatures")
 
 
@@ -217,13 +223,14 @@ class Lexicon:
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays of a model file; words are UTF-8 bytes, one a line."""
-        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        arrays: dict[str, NDArray[Any]] = {name: getattr(self, name).astype(kind) for name, kind in _ARRAYS.items()}
         return arrays | {name: _pack(getattr(self, name)) for name in _STRINGS}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Lexicon:
         """The lexicon that wrote these."""
-        parts: dict[str, Any] = {name: arrays[name] for name in _ARRAYS}
+        wide = {np.int32: np.int64, np.float32: np.float64}
+        parts: dict[str, Any] = {name: arrays[name].astype(wide[kind]) for name, kind in _ARRAYS.items()}
         parts |= {name: _unpack(arrays[name]) for name in _STRINGS}
         return cls(**parts, scheme=read_scheme(header["scheme"]), options=LexiconOptions(**header["options"]))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -77,7 +77,8 @@ def _parser(paths: list[Path] | None, max_length: int | None) -> Parser:
     from latree.models.parser import Parser
 
     models: list[Parser] = []
-    for path in paths or [None]:
+    named: Sequence[Path | None] = paths or [None]
+    for path in named:
         model = common.load_model(path, max_length)
         if not isinstance(model, Parser):
             raise LatreeError(f"{path}: a {model.kind} model tags but does not parse; use `latree tag`")

@@ -283,7 +283,7 @@ class ForestModel(ABC, Generic[Result]):
         model.training = dict(header["training"])
         symbols = tuple(Symbol.from_json(symbol) for symbol in header["symbols"])
         model.grammar = Grammar(symbols, arrays["rules"], int(header["unary_steps"]))
-        model.theta = arrays["theta"]
+        model.theta = arrays.get("theta", np.zeros(0))  # models with subtypes keep it in a form of their own
         prefix = "lexicon."
         lexicon = {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
         model.lexicon = Lexicon.from_arrays(lexicon, header["lexicon"])

@@ -14,6 +14,7 @@ from latree.arrays import Floats, Longs
 from latree.checkpoint import Checkpoint, Standing
 from latree.errors import LatreeError
 from latree.latent_treebank import LatentTreebank
+from latree.model_file import compact, pack_sparse, unpack_sparse
 from latree.models.base import ForestModel
 from latree.search import Objective, Search
 from latree.split_merge import (
@@ -31,6 +32,7 @@ from latree.split_merge import (
     word_smoothing,
 )
 from latree.subtypes import History, Layout, averaging, membership, transform
+from latree.variational import VariationalOptions, variational_round
 from latree.viterbi import viterbi_edges
 from latree.words import Lexicon, LexiconOptions
 
@@ -66,6 +68,7 @@ class Subtyped(ForestModel[Any]):
     frequency: Floats  # expected number of each subtype in the treebank, all laid end to end
     history: History
     layout: Layout
+    variational: VariationalOptions | None = None  # the prior, where the number of subtypes is found by one
     given_smoothing: Sequence[Floats] | None = None  # of an imported lexicon: how each tag's P(w | t_x) are mixed
 
     # -- training
@@ -100,6 +103,8 @@ class Subtyped(ForestModel[Any]):
 
     def _round(self, treebank: LatentTreebank, state: Refined, rng: np.random.Generator, watch: Watch) -> Refined:
         options = self.options
+        if self.variational is not None:
+            return variational_round(treebank, state, options, self.variational, rng, watch)
         state = split(state, options, rng)
         state = fit(treebank, state, options.split_iterations, "split", watch, options.tolerance)
         if self.subtypes is None:
@@ -116,7 +121,7 @@ class Subtyped(ForestModel[Any]):
         step = Expectation(treebank.shared, lexical, state)
         step.run()
         self.size, self.history = state.layout.size, state.history
-        self.theta = self.smoothed_rules(state, step.counts.rules)
+        self.theta = compact(self.smoothed_rules(state, step.counts.rules))
         self.frequency = subtype_counts(lexical, step.counts)
         self.lexicon = lexical.lexicon(step.counts.words, unsplit)
         self.prepare()
@@ -164,7 +169,7 @@ class Subtyped(ForestModel[Any]):
     def viterbi_scores(self, search: Search) -> Floats:
         """Zero on the best derivation over subtypes, which is no sum of one score an edge."""
         scores = np.full(len(search.forest.rule), -np.inf)
-        scores[viterbi_edges(search.forest, self.weights(search.all_emissions), self.size)] = 0.0
+        scores[viterbi_edges(search.forest, self._weights_of(search.all_emissions), self.size)] = 0.0
         return scores
 
     def kbest(self, tokens: Sequence[str], k: int, objective: Objective = "max-rule") -> list[Any]:
@@ -189,6 +194,7 @@ class Subtyped(ForestModel[Any]):
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         header, arrays = super().state()
+        arrays |= pack_sparse("theta", arrays.pop("theta"))
         if self.given_smoothing is not None:
             arrays["smoothing"] = np.concatenate([block.ravel() for block in self.given_smoothing])
         return header, arrays | self.history.to_arrays() | {"size": self.size, "frequency": self.frequency}
@@ -197,6 +203,7 @@ class Subtyped(ForestModel[Any]):
         self.options = SplitMergeOptions(**header["split_merge"])
         self.size, self.frequency = arrays["size"], arrays["frequency"]
         self.history = History.from_arrays(arrays, int(header["rounds"]))
+        self.theta = unpack_sparse("theta", arrays, int(Layout(self.grammar, self.size).start[-1]))
         if "smoothing" in arrays:
             self.given_smoothing = _square_blocks(arrays["smoothing"], self.size[self.grammar.first_tag :])
         super().restore(header, arrays)  # type: ignore[safe-super]

@@ -1,0 +1,319 @@
+"""Variational training: how many subtypes a symbol has is found by a prior (Liang, Petrov, Jordan & Klein 2007).
+
+The infinite PCFG for grammar refinement.  A symbol A has subtypes without end, with weights from a stick-breaking prior,
+
+    v_Ak ~ Beta(1, gamma)                       beta_Ak = v_Ak prod_{j<k} (1 - v_Aj),
+
+and its subtype A_x chooses a rule, then the subtypes of the rule's children, around their symbols' weights:
+
+    rho_Ax ~ Dirichlet(a_r)                     over the rules A -> B C
+    psi_rx ~ Dirichlet(alpha beta_B beta_C^T)   over (y, z), for the rule r = A -> B C
+    T_r[x, y, z] = rho_Ax(r) psi_rx(y, z)
+
+and its words (the rare ones one class, as in `latent_treebank`) from phi_tx ~ Dirichlet(a_w P(. | t)).  Only the first
+K subtypes of a symbol are given derivations; the rest of the stick stays with those beyond the truncation.
+
+Mean field: q(derivations) q(rho) q(psi) q(phi), beta a point.  With n the expected counts, every multinomial becomes
+
+    W = exp(Psi(n + a)) / exp(Psi(sum of n + a))                               (Liang et al. 2007, section 3.1)
+
+and takes the place of relative frequency.  As exp(Psi(n)) is about n - 1/2, and far less for n below 1, what is seldom
+used is used still less.  The evidence lower bound after the sweep that W is used in is
+
+    L = log Z(W) - sum n log W + sum log D(n; a) + log p(beta)
+    D(n; a) = Gamma(a.) / Gamma(a. + n.) prod_k Gamma(a_k + n_k) / Gamma(a_k)      a., n.: sums over k
+
+with n the counts that W was made of.  Beta raises the sum of log D + log p(beta) by Minka's bound on the Gamma function:
+
+    t_yz = a_yz (Psi(a_yz + n_yz) - Psi(a_yz)),  a_yz = alpha beta_y beta_z      draws from beta behind n_yz, expected
+    t_k = sum of all t in which k is a child's subtype, subtypes sorted by it
+    v_k = (1 + t_k) / (1 + gamma + t_k + sum_{j>k} t_j)
+
+which is the maximum of sum_k t_k log beta_k + log p(v) over the order of the sticks and the logits of v: in that basis
+p(v_k) is proportional to v_k (1 - v_k)^gamma, and no stick is ever broken at its end.  None of these steps lowers L.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln, psi
+
+from latree.arrays import Floats, Longs
+from latree.forest import Forest
+from latree.grammar import NONE
+from latree.infer import Inference
+from latree.jit import kernel
+from latree.latent_treebank import LexicalLayout
+from latree.split_merge import (
+    Expectation,
+    Refined,
+    fit,
+    map_entries,
+    split,
+    subtype_counts,
+)
+from latree.subtypes import LEAST, Layout, averaging, membership, transform
+
+
+@dataclass(frozen=True)
+class VariationalOptions:
+    """The constants of the prior and of the search."""
+
+    truncation: int = 16  # K: subtypes of a symbol at most, a power of two
+    concentration: float = 1.0  # gamma: how many sticks are long
+    strength: float = 1.0  # alpha: how closely children's subtypes follow beta
+    rule_prior: float = 1.0  # a_r
+    word_prior: float = 1.0  # a_w
+    iterations: int = 50
+    warm: int = 0
+    threshold: float = 0.5  # expected count below which a subtype is unused
+    beta_steps: int = 1
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@kernel
+def digamma(x: float) -> float:
+    """Psi(x) for x > 0: the recurrence up to 6, then the asymptotic series."""
+    result = 0.0
+    while x < 6.0:
+        result -= 1.0 / x
+        x += 1.0
+    s = 1.0 / (x * x)
+    series = s * (1 / 12 - s * (1 / 120 - s * (1 / 252 - s * (1 / 240 - s * (1 / 132 - s * 691 / 32760)))))
+    return result + math.log(x) - 0.5 / x - series
+
+
+class Sticks(NamedTuple):
+    """One symbol's weights over its subtypes."""
+
+    beta: Floats
+    log_prior: float  # log p(v) in the basis of the sticks' logits
+
+
+def break_stick(draws: Floats, concentration: float) -> Sticks:
+    """The best sticks given the draws t behind each subtype's counts."""
+    order = np.argsort(-draws, kind="stable")
+    t = draws[order]
+    after = np.append(np.cumsum(t[:0:-1])[::-1], 0.0)
+    v = (1 + t) / (1 + concentration + t + after)
+    beta = np.empty_like(t)
+    beta[order] = v * np.concatenate([[1.0], np.cumprod(1 - v)[:-1]])
+    return Sticks(beta, float(np.log(concentration * v * (1 - v) ** concentration).sum()))
+
+
+class RulePrior:
+    """The Dirichlets over rules and over children's subtypes, and beta."""
+
+    def __init__(self, layout: Layout, options: VariationalOptions) -> None:
+        self.layout, self.options = layout, options
+        rules = layout.grammar.rules
+        last = int(layout.offset[-1])  # stands for an absent child, whose weight is one
+        self.children: Longs = np.where(rules[:, 1:] == NONE, last, layout.offset[rules[:, 1:]])
+        width = layout.dims[:, 0]
+        self.row = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)  # [rules + 1] first (rule, x) of each rule
+        first = np.repeat(layout.offset[rules[:, 0]] - self.row[:-1], width)
+        self.parent = first + np.arange(len(first))  # [rows] the subtype whose choice it is
+        self.rules_of = np.bincount(self.parent, minlength=last)
+        self.beta = np.ones(last + 1)
+        self.log_prior = 0.0
+        self._set_beta(np.zeros(last))
+
+    def _set_beta(self, draws: Floats) -> None:
+        offset = self.layout.offset
+        found = [
+            break_stick(draws[lo:hi], self.options.concentration) for lo, hi in zip(offset, offset[1:], strict=False)
+        ]
+        self.beta[:-1] = np.concatenate([one.beta for one in found])
+        self.log_prior = sum(one.log_prior for one in found)
+
+    def update_beta(self, counts: Floats) -> None:
+        """One step up the bound (Minka's, see above)."""
+        draws = np.zeros_like(self.beta)
+        _add_draws(counts, self.layout.start, self.layout.dims, self.children, self.beta, self.options.strength, draws)
+        self._set_beta(draws[:-1])
+
+    def weights(self, counts: Floats) -> tuple[Floats, float]:
+        """W of every T[x, y, z]; with it log p(beta) + sum log D - sum n log W."""
+        rho, score = self._rule_choice(self._row_counts(counts))
+        log_w = np.empty_like(counts)
+        layout, strength = self.layout, self.options.strength
+        score += _weigh_children(counts, layout.start, layout.dims, self.children, self.beta, strength, log_w)
+        log_w += np.repeat(rho, np.repeat(layout.dims[:, 1] * layout.dims[:, 2], layout.dims[:, 0]))
+        return np.exp(log_w), score + self.log_prior
+
+    def _rule_choice(self, n: Floats) -> tuple[Floats, float]:
+        a, total = self.options.rule_prior, np.bincount(self.parent, weights=n, minlength=len(self.rules_of))
+        a_total = a * self.rules_of
+        is_parent = self.rules_of > 0
+        log_w = psi(n + a) - psi(total + a_total)[self.parent]
+        whole = (gammaln(a_total) - gammaln(a_total + total))[is_parent].sum()
+        return log_w, float(whole + (gammaln(n + a) - gammaln(a)).sum() - n @ log_w)
+
+    def _row_counts(self, counts: Floats) -> Floats:
+        n = np.zeros(int(self.row[-1]))
+        _add_rows(counts, self.layout.start, self.layout.dims, self.row, n)
+        return n
+
+    def mean(self, counts: Floats) -> Floats:
+        """The rules' posterior mean, given that no subtype beyond the truncation is drawn."""
+        n, layout = self._row_counts(counts) + self.options.rule_prior, self.layout
+        rho = n / np.bincount(self.parent, weights=n, minlength=len(self.rules_of))[self.parent]
+        theta = np.empty_like(counts)
+        for rule, (b, c) in enumerate(self.children):
+            _, wide, narrow = layout.dims[rule]
+            prior = self.options.strength * np.outer(self.beta[b : b + wide], self.beta[c : c + narrow])
+            psi_mean = layout.tensor(counts, rule) + prior
+            psi_mean *= (rho[self.row[rule] : self.row[rule + 1]] / psi_mean.sum((1, 2)))[:, None, None]
+            theta[layout.start[rule] : layout.start[rule + 1]] = psi_mean.ravel()
+        return theta
+
+
+@kernel
+def _add_draws(
+    counts: Floats, start: Longs, dims: Longs, children: Longs, beta: Floats, strength: float, draws: Floats
+) -> None:
+    for rule in range(len(dims)):
+        cell = start[rule]
+        for _ in range(dims[rule, 0]):
+            for y in range(children[rule, 0], children[rule, 0] + dims[rule, 1]):
+                for z in range(children[rule, 1], children[rule, 1] + dims[rule, 2]):
+                    n, a = counts[cell], strength * beta[y] * beta[z]
+                    cell += 1
+                    if n > LEAST:
+                        t = a * (digamma(a + n) - digamma(a))
+                        draws[y] += t
+                        draws[z] += t
+
+
+@kernel
+def _weigh_children(
+    counts: Floats, start: Longs, dims: Longs, children: Longs, beta: Floats, strength: float, log_w: Floats
+) -> float:
+    """log W of the children's subtypes given rule and parent; sum log D - sum n log W."""
+    score = 0.0
+    for rule in range(len(dims)):
+        cell = start[rule]
+        wide = dims[rule, 1] * dims[rule, 2]
+        for _ in range(dims[rule, 0]):
+            total = counts[cell : cell + wide].sum()
+            whole = digamma(total + strength)
+            score += math.lgamma(strength) - math.lgamma(strength + total)
+            for y in range(children[rule, 0], children[rule, 0] + dims[rule, 1]):
+                for z in range(children[rule, 1], children[rule, 1] + dims[rule, 2]):
+                    n, a = counts[cell], strength * beta[y] * beta[z]
+                    log_w[cell] = digamma(a + n) - whole
+                    if n > 0.0:
+                        score += math.lgamma(a + n) - math.lgamma(a) - n * log_w[cell]
+                    cell += 1
+    return score
+
+
+@kernel
+def _add_rows(counts: Floats, start: Longs, dims: Longs, row: Longs, totals: Floats) -> None:
+    for rule in range(len(dims)):
+        wide = dims[rule, 1] * dims[rule, 2]
+        for x in range(dims[rule, 0]):
+            at = start[rule] + x * wide
+            totals[row[rule] + x] = counts[at : at + wide].sum()
+
+
+class WordPrior:
+    """The Dirichlets over words: of each tag's subtype, around the tag's own P(w | t), its rare words one class."""
+
+    def __init__(self, lexical: LexicalLayout, prior: float) -> None:
+        self.lexical, self.prior = lexical, prior
+        columns = int(lexical.layout.tag_columns[-1])
+        key = np.where(lexical.is_rare, lexical.column, columns + lexical.pair)
+        _, first, self.kind = np.unique(key, return_index=True, return_inverse=True)
+        self.column = lexical.column[first]  # [classes]
+        self.factor = np.where(lexical.is_rare, lexical.rare_share, 1.0)  # P(w | rare, t)
+        tokens = lexical.entries.count
+        by_tag = np.bincount(lexical.entries.tag, weights=tokens)
+        base = np.bincount(self.kind, weights=(tokens / by_tag[lexical.entries.tag])[lexical.entry])
+        self.a: Floats = prior * base
+
+    def weights(self, counts: Floats) -> tuple[Floats, float]:
+        """W of every entry, and sum log D - sum n log W; without a prior the maximum likelihood."""
+        if self.prior == 0:
+            return self.lexical.estimate(counts), 0.0
+        n = np.bincount(self.kind, weights=counts)
+        total = np.bincount(self.column, weights=n)
+        log_w = psi(n + self.a) - psi(total + self.prior)[self.column]
+        score = (gammaln(self.prior) - gammaln(self.prior + total)).sum()
+        score += (gammaln(self.a + n) - gammaln(self.a)).sum() - n @ log_w
+        return np.exp(log_w)[self.kind] * self.factor, float(score)
+
+    def mean(self, counts: Floats) -> Floats:
+        n = np.bincount(self.kind, weights=counts) + self.a
+        return (n / np.bincount(self.column, weights=n)[self.column])[self.kind] * self.factor
+
+
+class MeanField(Expectation):
+    """Sweeps with mean-field weights in place of relative frequencies; what rises is the bound."""
+
+    def __init__(self, forest: Forest, lexical: LexicalLayout, state: Refined, options: VariationalOptions) -> None:
+        super().__init__(forest, lexical, state)
+        self.prior, self.word_prior = RulePrior(lexical.layout, options), WordPrior(lexical, options.word_prior)
+        self.score = 0.0
+        super().run()
+        self.maximise(None)
+
+    def run(self) -> tuple[float, Inference]:
+        """The evidence lower bound."""
+        log_z, result = super().run()
+        return log_z + self.score, result
+
+    def maximise(self, smoother: Any) -> None:
+        rules, words = self.counts
+        self.prior.update_beta(rules)
+        theta, score = self.prior.weights(rules)
+        emissions, word_score = self.word_prior.weights(words)
+        self.score = score + word_score
+        self.weights.theta[: self.rules] = theta
+        self.weights.theta[self.rules :] = emissions
+
+    def mean(self, state: Refined) -> Refined:
+        rules, words = self.counts
+        return replace(state, theta=self.prior.mean(rules), emissions=self.word_prior.mean(words))
+
+
+def fit_mean_field(treebank, state, options, watch):
+    step = MeanField(treebank.shared, treebank.lexical(state.layout), state, options)
+    fit(treebank, state, options.iterations, "variational", watch, step=step)
+    step.frequency = subtype_counts(step.lexical, step.counts)
+    return step.mean(state), step
+
+
+def variational_round(treebank, state, smoothing, options, rng, watch):
+    state = split(state, smoothing, rng)
+    if options.warm:
+        state = fit(treebank, state, options.warm, "warm", watch)
+    state, step = fit_mean_field(treebank, state, options, watch)
+    return drop_unused(step.lexical, state, step.frequency, options.threshold)
+
+
+def drop_unused(lexical: LexicalLayout, state: Refined, frequency: Floats, threshold: float) -> Refined:
+    """The grammar over the used subtypes: what the others have as children goes to the commonest."""
+    old = state.layout
+    parts = [frequency[lo:hi] for lo, hi in zip(old.offset, old.offset[1:], strict=False)]
+    kept = [np.flatnonzero((part >= threshold) | (np.arange(len(part)) == part.argmax())) for part in parts]
+    size = np.array([len(one) for one in kept])
+    new = Layout(old.grammar, size)
+    kinds = [_kinds(part, one) for part, one in zip(parts, kept, strict=True)]
+    mean = [averaging(kind, part, int(n)) for kind, part, n in zip(kinds, parts, size, strict=True)]
+    total = [membership(kind, int(n)) for kind, n in zip(kinds, size, strict=True)]
+    theta = transform(old, state.theta, new, mean, total)
+    emissions = map_entries(lexical, state.emissions, mean[old.grammar.first_tag :])
+    return Refined(new, theta, emissions, state.history.grown([one // 2 for one in kept]))
+
+
+def _kinds(part: Floats, kept: Longs) -> Longs:
+    kind = np.full(len(part), np.searchsorted(kept, part.argmax()))
+    kind[kept] = np.arange(len(kept))
+    return kind
