@@ -33,11 +33,6 @@ def assert_told(outcome: Outcome, message: str, code: int = 1, out: str = "") ->
 # --- files
 
 
-@pytest.mark.parametrize("command", [["parse"], ["tag"], ["show"], ["bench", toy("dev")]])
-def test_no_model_named(command: list[str | Path]) -> None:
-    assert_told(latree(*command), "latree: no model named: give -m FILE (make one with `latree train`)\n")
-
-
 def test_missing_files(tmp_path: Path) -> None:
     missing = tmp_path / "missing.mrg"
     complaint = f"latree: {missing}: cannot be read: No such file or directory\n"

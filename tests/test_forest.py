@@ -53,7 +53,7 @@ def shapes(grammar: Grammar, forest: Forest, words: int) -> set[str]:
     """Every tree of a forest."""
     names = [f"w{i}" for i in range(words)]
     sets = all_edge_sets(forest, int(forest.root[0]))
-    return {shape(decode.tree_of(grammar, forest, edges, names)) for edges in sets}
+    return {str(decode.tree_of(grammar, forest, edges, names)) for edges in sets}
 
 
 # -- from trees
@@ -223,7 +223,7 @@ def test_together_as_alone() -> None:
         words = int(piece.span.max())
         names = [f"w{i}" for i in range(words)]
         every = all_edge_sets(together, int(together.root[k]))
-        found = {shape(decode.tree_of(grammar, together, edges, names)) for edges in every}
+        found = {str(decode.tree_of(grammar, together, edges, names)) for edges in every}
         assert found == shapes(grammar, alone, words)
 
 

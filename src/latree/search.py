@@ -7,7 +7,7 @@ forest, and inference and decoding run over that.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Protocol, get_args
 
@@ -65,6 +65,7 @@ class Search:
     coarse: Sequence[Coarse]
     emissions: Sequence[Floats]
     threshold: float
+    subtrees: decode.Subtrees = field(default_factory=dict, repr=False)
 
     @cached_property
     def forest(self) -> Forest:

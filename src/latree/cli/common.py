@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import typer
 
-from latree.errors import LatreeError
-
 if TYPE_CHECKING:
     from latree.labels import LabelRules
     from latree.models.base import ForestModel
@@ -23,8 +21,10 @@ T = TypeVar("T")
 InputFormat = Literal["text", "ptb", "conllu"]
 Objective = Literal["max-rule", "max-rule-sum", "variational", "mbr", "viterbi"]
 
-MODEL = typer.Option(None, "-m", "--model", help="A model file that `latree train` wrote.")
-MODELS = typer.Option(None, "-m", "--model", help="A model file; several of kind lvg are multiplied.")
+MODEL = typer.Option(None, "-m", "--model", help="A model file; without one, the English grammar that ships.")
+MODELS = typer.Option(
+    None, "-m", "--model", help="A model file; several of kind lvg are multiplied; without one, English."
+)
 INPUTS = typer.Argument(None, help="Files; without any, or for '-', standard input.", show_default=False)
 JOBS = typer.Option(1, "--jobs", min=1, help="Processes to spread the sentences over.")
 MAX_LENGTH = typer.Option(None, "--max-length", min=1, help="Longer sentences are not tried, and flagged.")
@@ -40,11 +40,9 @@ _TREE_OR_CONLLU = re.compile(r"\s*(?:(?P<ptb>\(\s*[^\s()]*\s*\()|(?P<conllu>\d+(
 
 
 def load_model(path: Path | None, max_length: int | None = None) -> ForestModel[Any]:
-    """The named model, with the user's limit."""
+    """The named model, or the one that ships, with the user's limit."""
     from latree.models import load
 
-    if path is None:
-        raise LatreeError("no model named: give -m FILE (make one with `latree train`)")
     model = load(path)
     if max_length is not None:
         model.max_length = max_length

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from latree import model_file
+from latree.data import english
 from latree.errors import LatreeError
 
 if TYPE_CHECKING:
@@ -40,8 +41,9 @@ def from_state(kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]) 
         raise LatreeError(f"the {kind} model is damaged: {type(error).__name__} {error}") from error
 
 
-def load(path: str | Path) -> ForestModel[Any]:
-    """The model in a file that `save` wrote."""
+def load(path: str | Path | None = None) -> ForestModel[Any]:
+    """The model in a file that `save` wrote; without a file, the English grammar that ships with latree."""
+    path = english() if path is None else path
     header, arrays = model_file.load(path)
     try:
         return from_state(header["kind"], header, arrays)

@@ -105,7 +105,7 @@ class Parser(ForestModel[Parse]):
     # -- results
 
     def result(self, tokens: tuple[str, ...], search: Search, edges: list[int], log_joint: float, which: int) -> Parse:
-        tree = undo(decode.tree_of(self.grammar, search.forest, edges, tokens))
+        tree = decode.tree_of(self.grammar, search.forest, edges, tokens, search.subtrees)
         phrases = search.phrases
 
         def look_up(tree: Tree) -> list[Constituent]:
