@@ -108,16 +108,16 @@ def test_the_column_by_name(tmp_path: Path) -> None:
 
 def test_show_tells_what_the_model_holds() -> None:
     shown = done("show", "-m", model("pcfg"), "--top", "1").out
-    assert shown.startswith("pcfg model, ")
-    assert "data: ['train.mrg']" in shown
+    assert shown.startswith("kind: pcfg\n")
+    assert "\ndata: train.mrg\n" in shown
     rows = {line.split()[0]: line.split()[1:] for line in shown.splitlines() if line.split()}
     assert rows["ROOT"] == ["S", "1.000"]
     one = done("show", "-m", model("pcfg"), "--top", "2", "--symbol", "DT").out.splitlines()
-    (row,) = (line for line in one if line.strip().startswith("DT "))
-    assert row.split()[1] == "the"
-    assert len(row.split()) == 5
+    assert one[0].startswith("DT: tag, ")
+    assert one[2].split()[0] == "the"
+    assert len(one[2].split()) == 4
     assert not any("ROOT" in line for line in one)
-    assert "hmm model" in done("show", "-m", model("hmm")).out
+    assert "kind: hmm" in done("show", "-m", model("hmm")).out
 
 
 def test_bench_tells_speeds() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
@@ -81,7 +81,8 @@ def test_max_rule_maximises_over_all_derivations(seed: int, objective: Objective
 def test_the_objectives_differ() -> None:
     """Otherwise the tests above would say nothing of them."""
     searches = [full_search(*example(seed)) for seed in SEEDS]
-    for one, other in itertools.combinations(("max-rule", "max-rule-sum", "viterbi"), 2):
+    compared: tuple[Objective, ...] = ("max-rule", "max-rule-sum", "viterbi")
+    for one, other in itertools.combinations(compared, 2):
         assert any(search.best(one) != search.best(other) for search in searches)
 
 
@@ -91,7 +92,7 @@ def test_mbr_maximises_the_expected_brackets(seed: int) -> None:
     grammar, theta, emissions = example(seed)
     search = full_search(grammar, theta, emissions)
     found = derivations(grammar, theta, emissions)
-    probability: Counter[tuple[int, int, int]] = Counter()
+    probability: dict[tuple[int, int, int], float] = defaultdict(float)
     for rule, q in anchored_posteriors(found).items():
         probability[rule.symbol, rule.start, rule.end] += q
     gains = {

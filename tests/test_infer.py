@@ -62,10 +62,10 @@ def random_tensors(grammar: Grammar, size: np.ndarray, rng: np.random.Generator)
     return rng.random(int(padded[grammar.rules].prod(1).sum()))
 
 
-def subtype_sum(forest: Forest, weights: Dense, size: np.ndarray, edges: list[int]) -> float:
-    """Sum over all subtypes of all items of one derivation: no messages, one assignment at a time."""
+def subtype_weights(forest: Forest, weights: Dense, size: np.ndarray, edges: list[int]) -> list[float]:
+    """The weight of one derivation for all subtypes of all its items: no messages, one assignment at a time."""
     items = sorted({int(i) for e in edges for i in forest.ends[e] if i >= 0})
-    total = 0.0
+    found = []
     for choice in itertools.product(*(range(size[forest.symbol[i]]) for i in items)):
         at = dict(zip(items, choice, strict=True)) | {-1: 0}
         product = 1.0
@@ -78,8 +78,8 @@ def subtype_sum(forest: Forest, weights: Dense, size: np.ndarray, edges: list[in
             product *= weights.theta[
                 weights.start[forest.rule[e]] + (x * b + y) * c + z if b else weights.start[forest.rule[e]] + x
             ]
-        total += product
-    return total
+        found.append(float(product))
+    return found
 
 
 def all_edge_sets(forest: Forest, item: int) -> list[list[int]]:
@@ -101,7 +101,7 @@ def test_subtypes_equal_enumeration(seed: int) -> None:
     stats = zeros_like(weights)
     result = infer(forest, weights, stats, size)
     sets = all_edge_sets(forest, int(forest.root[0]))
-    masses = [subtype_sum(forest, weights, size, edges) for edges in sets]
+    masses = [sum(subtype_weights(forest, weights, size, edges)) for edges in sets]
     assert result.log_z[0] == pytest.approx(np.log(sum(masses)))
     posterior = np.zeros(len(forest.rule))
     for edges, mass in zip(sets, masses, strict=True):

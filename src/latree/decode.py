@@ -24,6 +24,9 @@ from latree.jit import kernel
 from latree.tree import Tree
 
 
+_TIE = 1e-6  # what a posterior weighs where it is only to break ties
+
+
 def anchored(forest: Forest, posterior: Floats) -> Floats:
     """Posterior of each edge's rule over its span, whatever the unary level: q of the max-rule objective.
 
@@ -51,27 +54,50 @@ def max_rule_scores(forest: Forest, posterior: Floats, *, product: bool = True) 
         with np.errstate(divide="ignore"):
             q = np.log(q)
     else:
+        q[q == 0] = -np.inf
         q[(forest.ends[:, L] >= 0) & (forest.ends[:, R] < 0)] -= 0.5
     q[forest.rule == PASS] = 0.0
     return q
 
 
-def variational_scores(forest: Forest, posterior: Floats, item_posterior: Floats) -> Floats:
+@kernel
+def _given_parent(forest: Forest, posterior: Floats) -> Floats:
+    """Each edge's share of its parent item; an edge without a rule has what the item's other edges leave."""
+    mass, ruled = np.zeros(len(forest.symbol)), np.zeros(len(forest.symbol))
+    ends, share = forest.ends, np.zeros(len(forest.rule))
+    for e in range(len(forest.rule)):
+        ruled[ends[e, P]] += posterior[e]
+    for root in forest.root:
+        if root >= 0:
+            mass[root] = 1.0
+    for k in range(len(forest.rule)):
+        e = len(forest.rule) - 1 - k  # parents first
+        item = ends[e, P]
+        own = max(mass[item] - ruled[item], 0.0) if forest.rule[e] == PASS else posterior[e]
+        share[e] = own / mass[item] if mass[item] > 0.0 else 0.0
+        for port in (L, R):
+            if ends[e, port] >= 0:
+                mass[ends[e, port]] += own
+    return share
+
+
+def variational_scores(forest: Forest, posterior: Floats) -> Floats:
     """log of each rule's probability given its parent: the PCFG over the forest that is nearest to the posterior.
 
     (Matsuzaki et al. 2005; Petrov & Klein 2007.)
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scores = np.log(anchored(forest, posterior)) - np.log(item_posterior[forest.ends[:, P]])
-    scores[~np.isfinite(scores)] = -np.inf
-    scores[forest.rule == PASS] = 0.0
-    return scores
+    with np.errstate(divide="ignore"):
+        return np.log(_given_parent(forest, posterior))
 
 
-def bracket_scores(forest: Forest, phrase_probability: Floats) -> Floats:
-    """Minimum Bayes risk on brackets: each phrase scores p - 1/2, so that one likelier than not is worth having."""
+def bracket_scores(forest: Forest, phrase_probability: Floats, posterior: Floats) -> Floats:
+    """Minimum Bayes risk on brackets: each phrase scores p - 1/2, so that one likelier than not is worth having.
+
+    Brackets say nothing of tags and parts: of trees with the same brackets, the one of the likelier rules is taken.
+    """
     probability = phrase_probability[forest.ends[:, P]]
-    scores = np.where(probability > 0, probability - 0.5, 0.0)
+    scores = np.where(probability > 0, probability - 0.5, 0.0) + _TIE * posterior
+    scores[posterior == 0] = -np.inf
     scores[forest.rule == PASS] = 0.0
     return scores
 

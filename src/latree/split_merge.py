@@ -115,6 +115,8 @@ def _split_tensor(tensor: Floats, dims: Longs, noise: float, rng: np.random.Gene
 class Expectation:
     """The E-step over a treebank, its large arrays made once."""
 
+    objective = "log-likelihood"
+
     def __init__(self, forest: Forest, lexical: LexicalLayout, state: Refined) -> None:
         self.forest, self.lexical, self.rules = forest, lexical, len(state.theta)
         self.weights = lexical.weights(state.theta, state.emissions)
@@ -151,12 +153,12 @@ def fit(
     smoother: Smoother | None = None,
     step: Expectation | None = None,
 ) -> Refined:
-    """EM (Petrov 2009, eqns 2 and 3).  Without smoothing the likelihood never falls, which is checked."""
+    """EM (Petrov 2009, eqns 2 and 3), or what `step` does.  Without smoothing the objective never falls: checked."""
     step = step or Expectation(treebank.shared, treebank.lexical(state.layout), state)
     before = -np.inf
     for iteration in range(1, iterations + 1):
         log_likelihood, _ = step.run()
-        _check(log_likelihood, before, stage, iteration, rising=smoother is None)
+        _check(log_likelihood, before, stage, iteration, rising=smoother is None, what=step.objective)
         step.maximise(smoother)
         watch(Progress(stage, iteration, iterations, log_likelihood))
         if smoother is None and tolerance > 0 and log_likelihood - before < tolerance * treebank.words:
@@ -166,12 +168,14 @@ def fit(
     return replace(state, theta=theta[: step.rules].copy(), emissions=theta[step.rules :].copy())
 
 
-def _check(now: float, before: float, stage: str, iteration: int, *, rising: bool) -> None:
+def _check(
+    now: float, before: float, stage: str, iteration: int, *, rising: bool, what: str = "log-likelihood"
+) -> None:
     where = f"{stage}, iteration {iteration}"
     if not np.isfinite(now):
-        raise LatreeError(f"the log-likelihood became {now} ({where}); the last checkpoint is good")
+        raise LatreeError(f"the {what} became {now} ({where}); the last checkpoint is good")
     if rising and now < before - 1e-7 * abs(before):
-        raise LatreeError(f"the log-likelihood fell from {before} to {now} ({where}); please report this")
+        raise LatreeError(f"the {what} fell from {before} to {now} ({where}); please report this")
 
 
 def subtype_counts(lexical: LexicalLayout, counts: Counts) -> Floats:

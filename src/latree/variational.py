@@ -43,6 +43,7 @@ import numpy as np
 from scipy.special import gammaln, psi
 
 from latree.arrays import Floats, Longs
+from latree.errors import LatreeError
 from latree.forest import Forest
 from latree.grammar import NONE
 from latree.infer import Inference
@@ -61,17 +62,19 @@ from latree.subtypes import LEAST, Layout, averaging, membership, transform
 
 @dataclass(frozen=True)
 class VariationalOptions:
-    """The constants of the prior and of the search."""
+    """The prior, and how long a round fits under it."""
 
     truncation: int = 16  # K: subtypes of a symbol at most, a power of two
-    concentration: float = 1.0  # gamma: how many sticks are long
+    concentration: float = 1.0  # gamma: the larger, the more subtypes are expected
     strength: float = 1.0  # alpha: how closely children's subtypes follow beta
     rule_prior: float = 1.0  # a_r
-    word_prior: float = 1.0  # a_w
-    iterations: int = 50
-    warm: int = 0
-    threshold: float = 0.5  # expected count below which a subtype is unused
-    beta_steps: int = 1
+    word_prior: float = 1.0  # a_w; zero: words by maximum likelihood
+    iterations: int = 20  # mean-field iterations of a round
+    threshold: float = 0.5  # a subtype with a smaller expected count is unused
+
+    def __post_init__(self) -> None:
+        if min(self.concentration, self.strength, self.rule_prior) <= 0 or self.word_prior < 0:
+            raise LatreeError("concentration, strength and rule_prior must be positive, and word_prior not negative")
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -139,7 +142,7 @@ class RulePrior:
         self._set_beta(draws[:-1])
 
     def weights(self, counts: Floats) -> tuple[Floats, float]:
-        """W of every T[x, y, z]; with it log p(beta) + sum log D - sum n log W."""
+        """W of every T[x, y, z], and log p(beta) + sum log D - sum n log W."""
         rho, score = self._rule_choice(self._row_counts(counts))
         log_w = np.empty_like(counts)
         layout, strength = self.layout, self.options.strength
@@ -148,11 +151,12 @@ class RulePrior:
         return np.exp(log_w), score + self.log_prior
 
     def _rule_choice(self, n: Floats) -> tuple[Floats, float]:
-        a, total = self.options.rule_prior, np.bincount(self.parent, weights=n, minlength=len(self.rules_of))
-        a_total = a * self.rules_of
-        is_parent = self.rules_of > 0
-        log_w = psi(n + a) - psi(total + a_total)[self.parent]
-        whole = (gammaln(a_total) - gammaln(a_total + total))[is_parent].sum()
+        """log W of every (rule, x), and sum log D - sum n log W."""
+        a, is_parent = self.options.rule_prior, self.rules_of > 0
+        total = np.bincount(self.parent, weights=n, minlength=len(is_parent))
+        a_total = np.where(is_parent, a * self.rules_of, 1.0)  # a tag chooses no rule
+        log_w = psi(n + a) - psi(a_total + total)[self.parent]
+        whole = (gammaln(a_total) - gammaln(a_total + total)).sum()
         return log_w, float(whole + (gammaln(n + a) - gammaln(a)).sum() - n @ log_w)
 
     def _row_counts(self, counts: Floats) -> Floats:
@@ -178,6 +182,7 @@ class RulePrior:
 def _add_draws(
     counts: Floats, start: Longs, dims: Longs, children: Longs, beta: Floats, strength: float, draws: Floats
 ) -> None:
+    """t_yz of every rule and parent, for both children."""
     for rule in range(len(dims)):
         cell = start[rule]
         for _ in range(dims[rule, 0]):
@@ -250,6 +255,7 @@ class WordPrior:
         return np.exp(log_w)[self.kind] * self.factor, float(score)
 
     def mean(self, counts: Floats) -> Floats:
+        """The posterior mean of every entry."""
         n = np.bincount(self.kind, weights=counts) + self.a
         return (n / np.bincount(self.column, weights=n)[self.column])[self.kind] * self.factor
 
@@ -257,51 +263,60 @@ class WordPrior:
 class MeanField(Expectation):
     """Sweeps with mean-field weights in place of relative frequencies; what rises is the bound."""
 
+    objective = "evidence lower bound"
+
     def __init__(self, forest: Forest, lexical: LexicalLayout, state: Refined, options: VariationalOptions) -> None:
+        """The first mean-field weights are made from the given ones by a sweep."""
         super().__init__(forest, lexical, state)
-        self.prior, self.word_prior = RulePrior(lexical.layout, options), WordPrior(lexical, options.word_prior)
-        self.score = 0.0
+        self.rule_prior, self.word_prior = RulePrior(lexical.layout, options), WordPrior(lexical, options.word_prior)
+        self.score = 0.0  # what the bound adds to log Z(W)
         super().run()
         self.maximise(None)
 
     def run(self) -> tuple[float, Inference]:
-        """The evidence lower bound."""
+        """The evidence lower bound; expected counts are then in `counts`."""
         log_z, result = super().run()
         return log_z + self.score, result
 
-    def maximise(self, smoother: Any) -> None:
+    def maximise(self, smoother: Smoother | None) -> None:
+        """Beta, then W, from the expected counts; the prior takes the place of a smoother."""
         rules, words = self.counts
-        self.prior.update_beta(rules)
-        theta, score = self.prior.weights(rules)
+        self.rule_prior.update_beta(rules)
+        theta, score = self.rule_prior.weights(rules)
         emissions, word_score = self.word_prior.weights(words)
         self.score = score + word_score
         self.weights.theta[: self.rules] = theta
         self.weights.theta[self.rules :] = emissions
 
     def mean(self, state: Refined) -> Refined:
+        """An ordinary grammar: the posterior mean given the counts of the last sweep."""
         rules, words = self.counts
-        return replace(state, theta=self.prior.mean(rules), emissions=self.word_prior.mean(words))
+        return replace(state, theta=self.rule_prior.mean(rules), emissions=self.word_prior.mean(words))
 
 
-def fit_mean_field(treebank, state, options, watch):
-    step = MeanField(treebank.shared, treebank.lexical(state.layout), state, options)
-    fit(treebank, state, options.iterations, "variational", watch, step=step)
-    step.frequency = subtype_counts(step.lexical, step.counts)
-    return step.mean(state), step
+def variational_round(
+    treebank: LatentTreebank,
+    state: Refined,
+    options: SplitMergeOptions,
+    prior: VariationalOptions,
+    rng: np.random.Generator,
+    watch: Watch,
+) -> Refined:
+    """Double the subtypes, tell the halves apart by EM, fit under the prior, and drop what it left unused.
 
-
-def variational_round(treebank, state, smoothing, options, rng, watch):
-    state = split(state, smoothing, rng)
-    if options.warm:
-        state = fit(treebank, state, options.warm, "warm", watch)
-    state, step = fit_mean_field(treebank, state, options, watch)
-    return drop_unused(step.lexical, state, step.frequency, options.threshold)
+    From almost equal halves, mean-field updates would follow the noise: they settle before the counts say anything.
+    """
+    state = split(state, options, rng)
+    state = fit(treebank, state, options.split_iterations, "split", watch, options.tolerance)
+    step = MeanField(treebank.shared, treebank.lexical(state.layout), state, prior)
+    fit(treebank, state, prior.iterations, "variational", watch, options.tolerance, step=step)
+    return drop_unused(step.lexical, step.mean(state), subtype_counts(step.lexical, step.counts), prior.threshold)
 
 
 def drop_unused(lexical: LexicalLayout, state: Refined, frequency: Floats, threshold: float) -> Refined:
-    """The grammar over the used subtypes: what the others have as children goes to the commonest."""
+    """The grammar over the used subtypes; the others become part of their symbol's commonest."""
     old = state.layout
-    parts = [frequency[lo:hi] for lo, hi in zip(old.offset, old.offset[1:], strict=False)]
+    parts = np.split(frequency, old.offset[1:-1])
     kept = [np.flatnonzero((part >= threshold) | (np.arange(len(part)) == part.argmax())) for part in parts]
     size = np.array([len(one) for one in kept])
     new = Layout(old.grammar, size)
@@ -314,6 +329,7 @@ def drop_unused(lexical: LexicalLayout, state: Refined, frequency: Floats, thres
 
 
 def _kinds(part: Floats, kept: Longs) -> Longs:
+    """The map from one symbol's subtypes to those kept."""
     kind = np.full(len(part), np.searchsorted(kept, part.argmax()))
     kind[kept] = np.arange(len(kept))
     return kind

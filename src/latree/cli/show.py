@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,60 +16,188 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from latree.models.base import ForestModel
+    from latree.showcase import Rule, Showcase, SplitNode, Subtype, Use, Word
+
+TOP, TOP_ON_PAGE = 5, 8
+_BAR = 12  # columns for the largest number of subtypes
+_NAME = 30  # letters of a category's name
 
 
 def show(
     model: Path = common.MODEL,
-    symbol: str = typer.Option(None, "--symbol", help="Only categories of this name."),
-    top: int = typer.Option(5, "--top", min=1, help="How many rules and words of each category."),
+    symbol: str = typer.Option(None, "--symbol", help="The subtypes of the categories of this name."),
+    top: int = typer.Option(None, "--top", min=1, help=f"Rules and words to show: {TOP}, on a page {TOP_ON_PAGE}."),
+    summed: bool = typer.Option(False, "--summed", help="Rules whatever the subtypes of the children."),
+    html: Path = typer.Option(None, "--html", help="Write all of it to this file, a page for a browser."),
     json_output: bool = typer.Option(False, "--json", help="The header of the model file as JSON."),
 ) -> None:
-    """What the model was made of, and the likeliest rules and words of its categories."""
+    """What the model was made of, its categories with their subtypes, and what each is likely to be."""
+    if sum([symbol is not None, html is not None, json_output]) > 1:
+        raise typer.BadParameter("--symbol, --html and --json exclude one another: the page and the header hold all")
     loaded = common.load_model(model)
     if json_output:
         header, _ = loaded.state()
         typer.echo(json.dumps({"kind": loaded.kind, **header}, ensure_ascii=False, indent=1))
-        return
+    elif html is not None:
+        _write_page(loaded, html, "English" if model is None else model.name, top or TOP_ON_PAGE, summed)
+    elif symbol is not None:
+        _print_lines(_details(loaded, symbol, top or TOP, summed))
+    else:
+        _print_overview(loaded, top or TOP)
+
+
+def _write_page(model: ForestModel[Any], path: Path, title: str, top: int, summed: bool) -> None:
+    from latree.model_file import write_atomically
+    from latree.showcase_html import page
+
+    write_atomically(path, page(model, title, top, summed).encode())
+    common.note(f"written to {path}")
+
+
+# -- all categories
+
+
+def _print_overview(model: ForestModel[Any], top: int) -> None:
     from rich.console import Console
 
-    if symbol is not None and all(known.label != symbol for known in loaded.grammar.symbols):
-        names = sorted({known.label for known in loaded.grammar.symbols})
-        raise LatreeError(f"the model has no category {symbol!r}; it has {', '.join(names)}")
-    console = Console(emoji=False)
-    console.print(f"{loaded.kind} model, {_facts(loaded)}", markup=False)
-    for name, value in loaded.training.items():
-        console.print(f"  {name}: {value}", markup=False)
-    console.print(_table(loaded, symbol, top))
+    from latree.showcase import GROUPS, Showcase, facts
+
+    showcase = Showcase(model)
+    _print_lines(f"{name}: {value}" for name, value in facts(model))
+    for kinds, title in GROUPS:
+        symbols = [s for s in showcase.by_size if showcase.grammar.symbols[s].kind in kinds]
+        if symbols:
+            Console(emoji=False).print("", _table(showcase, title, symbols, top))
 
 
-def _facts(model: ForestModel[Any]) -> str:
-    grammar, lexicon = model.grammar, model.lexicon
-    return (
-        f"{grammar.first_tag} phrases and parts, {len(grammar.tags)} tags, {len(grammar.rules)} rules, "
-        f"{len(lexicon.vocabulary)} words, {len(lexicon.signatures)} classes of unknown words"
-    )
-
-
-def _table(model: ForestModel[Any], wanted: str | None, top: int) -> Table:
+def _table(showcase: Showcase, title: str, symbols: list[int], top: int) -> Table:
+    """Categories by the number of their subtypes, as in Petrov (2009), figure 2."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("category", "likeliest rules or words", box=SIMPLE_HEAD, pad_edge=False)
-    for index, symbol in enumerate(model.grammar.symbols):
-        if wanted is None or symbol.label == wanted:
-            table.add_row(Text(str(symbol)), Text(_likeliest(model, index, top)))
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column(title, max_width=_NAME, overflow="fold")
+    if showcase.has_subtypes:
+        table.add_column("subtypes", justify="right", no_wrap=True)
+        table.add_column("", no_wrap=True, min_width=1)
+    table.add_column("likeliest", overflow="fold")
+    most = int(showcase.layout.size.max())
+    for symbol in symbols:
+        size = showcase.size(symbol)
+        number = [str(size), "━" * max(1, round(size * _BAR / most))] if showcase.has_subtypes else []
+        table.add_row(*map(Text, [_name(showcase, symbol), *number, _likeliest(showcase, symbol, top)]))
     return table
 
 
-def _likeliest(model: ForestModel[Any], symbol: int, top: int) -> str:
-    import numpy as np
+def _likeliest(showcase: Showcase, symbol: int, top: int) -> str:
+    words, rules = showcase.words(symbol, None, top), showcase.rules(symbol, None, top)
+    told = [_words(words), ", ".join(f"{_children(showcase, rule)} {rule.weight:.3f}" for rule in rules)]
+    return " | ".join(part for part in told if part)
 
-    grammar = model.grammar
-    rules = np.flatnonzero(grammar.rules[:, 0] == symbol)
-    best = rules[np.argsort(-model.theta[rules], kind="stable")][:top]
-    parts = [f"{grammar.describe(rule).split(' -> ')[1] or '(end)'} {model.theta[rule]:.3f}" for rule in best]
-    if symbol >= grammar.first_tag:
-        words = model.lexicon.top_words(symbol - grammar.first_tag, top)
-        parts = [f"{word} {share:.3f}" for word, share in words] + ([f"| {', '.join(parts)}"] if parts else [])
+
+# -- one category
+
+
+def _details(model: ForestModel[Any], name: str, top: int, summed: bool) -> Iterator[str]:
+    from latree.showcase import Showcase
+
+    showcase = Showcase(model)
+    symbols = showcase.find(name)
+    if not symbols:
+        names = sorted({known.label for known in showcase.grammar.symbols})
+        raise LatreeError(f"the model has no category {name!r}; it has {', '.join(names)}")
+    for place, symbol in enumerate(symbols):
+        if place:
+            yield ""
+        yield _title(showcase, symbol)
+        for subtype in showcase.subtypes(symbol, top, summed):
+            yield ""
+            yield from _subtype(showcase, symbol, subtype)
+        if showcase.size(symbol) > 1:
+            yield ""
+            yield from _drawing(showcase, symbol)
+
+
+def _title(showcase: Showcase, symbol: int) -> str:
+    size, count = showcase.size(symbol), showcase.count(symbol)
+    parts = [f"{_name(showcase, symbol)}: {showcase.grammar.symbols[symbol].kind}"]
+    parts += [f"{size} subtypes"] if size > 1 else []
+    parts += [_times(count)] if count is not None else []
     return ", ".join(parts)
+
+
+def _subtype(showcase: Showcase, symbol: int, subtype: Subtype) -> Iterator[str]:
+    name = _name(showcase, symbol, subtype.number)
+    if showcase.size(symbol) > 1:
+        yield f"{name}  {subtype.share:.1%}" + (f", {_times(subtype.count)}" if subtype.count is not None else "")
+    if subtype.words:
+        yield f"  {_words(subtype.words)}"
+    rights = [_children(showcase, rule) for rule in subtype.rules]
+    width = max(map(len, rights), default=0)
+    for right, rule in zip(rights, subtype.rules, strict=True):
+        yield f"  {name} -> {right:<{width}}  {rule.weight:.3f}"
+    if subtype.uses:
+        yield "  in " + ", ".join(f"{_use(showcase, use)} {use.share:.2f}" for use in subtype.uses)
+    if subtype.samples:
+        yield f"  as in: {' | '.join(subtype.samples)}"
+
+
+def _drawing(showcase: Showcase, symbol: int) -> Iterator[str]:
+    """The split tree, one subtype a line."""
+    stack = [(showcase.split_tree(symbol), "", "")]  # with what leads a node's own line, and the lines below it
+    while stack:
+        node, lead, below = stack.pop()
+        yield lead + (_descent(showcase, symbol, node) if lead else f"{_name(showcase, symbol)}  {_when(node)}")
+        for child in reversed(node.children):
+            last = child is node.children[-1]
+            stack.append((child, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  ")))
+
+
+def _descent(showcase: Showcase, symbol: int, node: SplitNode) -> str:
+    if not node.children:
+        (only,) = node.members
+        return f"{_name(showcase, symbol, only)}  {node.share:.1%}  {_plain(showcase.gloss(symbol, only), 60)}"
+    return f"{node.share:.1%}  {_when(node)}"
+
+
+def _when(node: SplitNode) -> str:
+    return f"split in round {node.round}" if node.round is not None else "split"
+
+
+# -- text
+
+
+def _print_lines(lines: Iterable[str]) -> None:
+    """As they are: a long line is left to the terminal, so that what is piped stays whole."""
+    for line in lines:
+        typer.echo(_plain(line, len(line)))
+
+
+def _plain(text: str, most: int) -> str:
+    from latree.showcase import legible
+
+    return legible(text, most)
+
+
+def _name(showcase: Showcase, symbol: int, subtype: int | None = None) -> str:
+    return _plain(showcase.name(symbol, subtype), _NAME)
+
+
+def _times(count: float) -> str:
+    """Imported models know how often a category occurs in a sentence, others in a treebank."""
+    return f"{count:,.0f} times" if count >= 10 else f"{count:.2g} times"
+
+
+def _words(words: list[Word]) -> str:
+    return ", ".join(f"{_plain(one.word, 30)} {one.share:.3f}" for one in words)
+
+
+def _children(showcase: Showcase, rule: Rule) -> str:
+    return " ".join(_name(showcase, *child) for child in rule.children) or "(end)"
+
+
+def _use(showcase: Showcase, use: Use) -> str:
+    parent, *children = (_name(showcase, s) for s in showcase.grammar.rules[use.rule].tolist() if s >= 0)
+    children[use.place] = f"[{children[use.place]}]"
+    return f"{parent} -> {' '.join(children)}"

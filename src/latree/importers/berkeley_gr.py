@@ -19,7 +19,7 @@ from latree.arrays import Floats
 from latree.binary import Binarization, Symbol
 from latree.errors import LatreeError
 from latree.grammar import NONE
-from latree.importers.common import Parts, SplitTree, Words, assemble
+from latree.importers.common import Parts, SplitTree, Words, assemble, symbol_of
 from latree.models.lvg import Lvg
 from latree.words import LexiconOptions
 
@@ -42,12 +42,12 @@ def read_gr(path: str | Path) -> Lvg:
 def _load(path: str | Path) -> Any:
     """The object graph; nothing in the file is run."""
     try:
-        import javaobj.v2 as javaobj
+        from javaobj.v2.main import load
     except ImportError:
         raise LatreeError(f"{path}: reading it needs javaobj-py3: pip install latree[import]") from None
     try:
         data = Path(path).read_bytes()
-        return javaobj.load(io.BytesIO(gzip.decompress(data) if data.startswith(GZIP) else data))
+        return load(io.BytesIO(gzip.decompress(data) if data.startswith(GZIP) else data))
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise LatreeError(f"{path}: the file is damaged: {error}") from None
     except OSError as error:
@@ -101,16 +101,6 @@ def _symbols(grammar: Mapping[str, Any]) -> list[Symbol]:
     numberer = _fields(grammar["tagNumberer"])
     names = {int(_fields(number)["i"]): str(name) for number, name in numberer["intToObject"].items()}
     return [symbol_of(names[k], k == 0, bool(grammar["isGrammarTag"][k])) for k in range(len(names))]
-
-
-def symbol_of(name: str, is_root: bool, is_inner: bool) -> Symbol:
-    """The symbol of a name; a tag may well be called `@` or `^`."""
-    if not is_inner:
-        return Symbol("tag", name)
-    label = name.removesuffix("^g")
-    if is_root:
-        return Symbol("root", label)
-    return Symbol("part", label[1:]) if label.startswith("@") else Symbol("phrase", label)
 
 
 def _split_tree(tree: Any) -> SplitTree:

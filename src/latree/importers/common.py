@@ -17,6 +17,7 @@ from latree.binary import Binarization, Symbol
 from latree.errors import LatreeError
 from latree.grammar import NONE, number_rules
 from latree.labels import LabelRules
+from latree.model_file import compact
 from latree.models.lvg import Lvg
 from latree.signatures import make_scheme
 from latree.subtypes import History, Layout
@@ -61,6 +62,16 @@ class Parts:
     lexicon: Words
 
 
+def symbol_of(name: str, is_root: bool, is_inner: bool) -> Symbol:
+    """The symbol of a name; a tag may well be called `@` or `^`."""
+    if not is_inner:
+        return Symbol("tag", name)
+    label = name.removesuffix("^g")
+    if is_root:
+        return Symbol("root", label)
+    return Symbol("part", label[1:]) if label.startswith("@") else Symbol("phrase", label)
+
+
 class Descent(NamedTuple):
     """A symbol's splits: `parents[r]` maps what round r + 1 left to what there was before it."""
 
@@ -94,7 +105,7 @@ def assemble(parts: Parts) -> Lvg:
     model.grammar, model.size = grammar, layout.size
     model.history = _history(descents)
     model.rounds = model.history.rounds
-    model.theta = _tensors(layout, parts, [one.leaves for one in descents])
+    model.theta = compact(_tensors(layout, parts, [one.leaves for one in descents]))
     model.frequency = expected_frequency(layout, model.theta)
     tags = [(place[s], descents[s].leaves) for s in range(grammar.first_tag, len(descents))]
     model.lexicon = _lexicon(words, tags)
@@ -195,4 +206,4 @@ def _table(by_tag: Mapping[int, Vectors], tags: Sequence[tuple[int, list[int]]])
             rows.setdefault(unescape(item), np.zeros(total))[column : column + len(leaves)] += vector[leaves]
         column += len(leaves)
     rows = {item: row for item, row in rows.items() if row.any()}
-    return tuple(rows), np.array(list(rows.values())).reshape(-1, total)
+    return tuple(rows), compact(np.array(list(rows.values())).reshape(-1, total))

@@ -142,11 +142,11 @@ class ForestModel(ABC, Generic[Result]):
         """One score an edge; the best derivation maximises their sum."""
         if objective == "viterbi":
             return self.viterbi_scores(search)
-        if objective == "mbr":
-            return decode.bracket_scores(search.forest, search.phrases.of_item)
         posterior = search.inference.posterior
+        if objective == "mbr":
+            return decode.bracket_scores(search.forest, search.phrases.of_item, posterior)
         if objective == "variational":
-            return decode.variational_scores(search.forest, posterior, search.item_posterior)
+            return decode.variational_scores(search.forest, posterior)
         return decode.max_rule_scores(search.forest, posterior, product=objective == "max-rule")
 
     def viterbi_scores(self, search: Search) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import Literal, Self
 
 from latree.arrays import Floats
 from latree.binary import Binarization
@@ -16,9 +16,10 @@ from latree.infer import infer
 from latree.labels import LabelRules
 from latree.latent_treebank import LatentTreebank
 from latree.models.parser import Parser, tagged_sentences
-from latree.models.subtyped import Subtyped, Training
+from latree.models.subtyped import Subtyped, Training, doublings
 from latree.split_merge import SplitMergeOptions
 from latree.tree import Tree
+from latree.variational import VariationalOptions
 from latree.words import Lexicon, LexiconOptions
 
 
@@ -30,12 +31,17 @@ class Cascade:
     levels: tuple[tuple[int, float], ...]
 
 
+Estimator = Literal["em", "variational"]
+
 FAST = Cascade(2e-3, ((2, 1e-3),))
 ACCURATE = Cascade(1e-5, ((1, 1e-6), (2, 1e-6), (3, 1e-6)))
 
 
 class Lvg(Subtyped, Parser):
-    """`Lvg(rounds=4).fit(trees).parse(tokens)`; `Lvg(subtypes=2)` gives every symbol two and merges none."""
+    """`Lvg(rounds=4).fit(trees).parse(tokens)`; `Lvg(subtypes=2)` gives every symbol two and merges none.
+
+    `Lvg(estimator="variational", prior=VariationalOptions(truncation=16))` lets the prior find how many are of use.
+    """
 
     kind = "lvg"
     run_options = (*Parser.run_options, "cascade")
@@ -51,6 +57,8 @@ class Lvg(Subtyped, Parser):
         unknown: str = "neutral",
         lexicon: LexiconOptions | None = None,
         options: SplitMergeOptions | None = None,
+        estimator: Estimator = "em",
+        prior: VariationalOptions | None = None,
     ) -> None:
         self.rounds, self.subtypes, self.seed = rounds, subtypes, seed
         self.labels = labels or LabelRules()
@@ -59,6 +67,16 @@ class Lvg(Subtyped, Parser):
         self.options = options or SplitMergeOptions()
         self.training = {}
         self.cascade = FAST
+        if estimator == "variational":
+            self._use_prior(prior or VariationalOptions())
+        elif prior is not None:
+            raise LatreeError("a prior is for the variational estimator")
+
+    def _use_prior(self, prior: VariationalOptions) -> None:
+        if self.subtypes is not None:
+            raise LatreeError("the variational estimator finds the number of subtypes; give it a truncation instead")
+        self.prior, self.rounds = prior, doublings(prior.truncation)
+        self.training["prior"] = prior.to_json()
 
     def fit(self, trees: Iterable[Tree], how: Training | None = None) -> Self:
         """Learn the subtypes."""

@@ -56,7 +56,7 @@ class Level(NamedTuple):
 
 
 class Subtyped(ForestModel[Any]):
-    """Mixed into a parser or a tagger.  Subtypes are found by split and merge, or their number is fixed."""
+    """Mixed into a parser or a tagger.  Subtypes are found by split and merge or by a prior, or their number is fixed."""
 
     rounds: int
     subtypes: int | None  # fixed for every symbol: nothing is merged
@@ -68,7 +68,7 @@ class Subtyped(ForestModel[Any]):
     frequency: Floats  # expected number of each subtype in the treebank, all laid end to end
     history: History
     layout: Layout
-    variational: VariationalOptions | None = None  # the prior, where the number of subtypes is found by one
+    prior: VariationalOptions | None = None  # where the number of subtypes is found by it
     given_smoothing: Sequence[Floats] | None = None  # of an imported lexicon: how each tag's P(w | t_x) are mixed
 
     # -- training
@@ -76,6 +76,8 @@ class Subtyped(ForestModel[Any]):
     def identity(self) -> dict[str, Any]:
         """The options that make a training what it is, as JSON."""
         found = {"kind": self.kind, "subtypes": self.subtypes, "seed": self.seed, "unknown": self.unknown}
+        if self.prior is not None:
+            found |= {"estimator": "variational", "prior": self.prior.to_json()}
         return found | {"split_merge": self.options.to_json(), "lexicon": asdict(self.lexicon_options)}
 
     def train_rounds(
@@ -85,9 +87,9 @@ class Subtyped(ForestModel[Any]):
         unsplit: Lexicon,
         how: Training | None = None,
     ) -> None:
-        """Rounds of split, EM, merge, EM and smoothing (Petrov 2009, section 2.1)."""
+        """Rounds of split, EM, merge, EM and smoothing (Petrov 2009, section 2.1), or under a prior (`variational`)."""
         how = how or Training()
-        rounds = self.rounds if self.subtypes is None else _doublings(self.subtypes)
+        rounds = self.rounds if self.subtypes is None else doublings(self.subtypes)
         standing = how.checkpoint.read(treebank) if how.checkpoint is not None and how.resume else None
         if standing is None:
             rng = np.random.default_rng(self.seed)
@@ -103,8 +105,8 @@ class Subtyped(ForestModel[Any]):
 
     def _round(self, treebank: LatentTreebank, state: Refined, rng: np.random.Generator, watch: Watch) -> Refined:
         options = self.options
-        if self.variational is not None:
-            return variational_round(treebank, state, options, self.variational, rng, watch)
+        if self.prior is not None:
+            return variational_round(treebank, state, options, self.prior, rng, watch)
         state = split(state, options, rng)
         state = fit(treebank, state, options.split_iterations, "split", watch, options.tolerance)
         if self.subtypes is None:
@@ -209,7 +211,8 @@ class Subtyped(ForestModel[Any]):
         super().restore(header, arrays)  # type: ignore[safe-super]
 
 
-def _doublings(subtypes: int) -> int:
+def doublings(subtypes: int) -> int:
+    """The rounds in which one subtype becomes so many."""
     if subtypes < 1 or subtypes & (subtypes - 1):
         raise LatreeError(f"{subtypes} subtypes cannot be reached by doubling; give a power of two")
     return subtypes.bit_length() - 1

@@ -55,9 +55,13 @@ class Tagger(ForestModel[Tagging]):
         attempt = self._attempt(tuple(tokens))
         if isinstance(attempt, Trouble):
             return []
-        trellis = self.coarse(attempt[1])
+        search = Search(self, [attempt[0]], [attempt[1]], min(least, self.threshold) * 1e-2)
+        lexical = np.flatnonzero(search.forest.rule >= self.rules.rules)
+        items = search.forest.ends[lexical, P]
+        table = np.zeros((len(tokens), len(self.grammar.tags)))
+        table[search.forest.span[items, 0], search.forest.symbol[items] - 1] = search.inference.posterior[lexical]
         names = [symbol.label for symbol in self.grammar.tags]
-        likely = [sorted(zip(row.tolist(), names, strict=True), reverse=True) for row in trellis.tag]
+        likely = [sorted(zip(row.tolist(), names, strict=True), reverse=True) for row in table]
         return [{name: p for p, name in row if p >= least} for row in likely]
 
     def sample(self, tokens: Sequence[str] | None = None, seed: int | None = None) -> Tagging:

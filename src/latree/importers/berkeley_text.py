@@ -1,0 +1,194 @@
+"""Grammars that the Berkeley parser wrote as text: `X.grammar`, `X.lexicon`, `X.words` and `X.splits`.
+
+Less is in them than in a `.gr` file, so a model made from them is near to the original but not the same:
+
+- Unary rules are written as their closure, the best way from one symbol to another in one or two steps.  They are
+  taken as rules of one step, at most one on a span (and the root's own); the symbol between is not restored.
+- Words are written with P(w | t_x) as smoothed, and only under tags that they were seen with.  These numbers are
+  reproduced; what other tags get follows from counts that are estimated (see `text_lexicon`).
+- For classes of unknown words the numbers are reproduced up to one factor a class.  It is the same for all trees of
+  a sentence, so it moves no choice between them but shifts their log probabilities.
+- A phrase and a tag of the same name cannot be told apart; such a grammar is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from latree.arrays import Floats
+from latree.binary import Binarization, Symbol
+from latree.errors import InputError, LatreeError
+from latree.grammar import NONE
+from latree.importers.common import Parts, SplitTree, assemble, descent, symbol_of
+from latree.importers.text_lexicon import words_of_scores
+from latree.models.lvg import Lvg
+from latree.treebank import open_text
+
+SUFFIXES = (".grammar", ".lexicon", ".words", ".splits")
+
+
+def read_text(path: str | Path) -> Lvg:
+    """The model of four files with a common prefix; the prefix or one of them is named."""
+    prefix = str(path)
+    prefix = next((prefix.removesuffix(suffix) for suffix in SUFFIXES if prefix.endswith(suffix)), prefix)
+    trees = dict(_splits(f"{prefix}.splits"))
+    scores = _lexicon(f"{prefix}.lexicon", set(_lines_of_words(f"{prefix}.words")))
+    entries = list(_grammar(f"{prefix}.grammar"))
+    symbols = _symbols(entries, trees, scores)
+    number = {name: k for k, name in enumerate(symbols)}
+    size = {name: len(descent(trees[name]).leaves) if name in trees else 1 for name in symbols}
+    rules = _rules(f"{prefix}.grammar", entries, number, size)
+    words = words_of_scores({number[tag]: table for tag, table in scores.items()})
+    splits = {number[name]: tree for name, tree in trees.items() if name in number}
+    try:
+        return assemble(Parts(list(symbols.values()), splits, rules, 1, Binarization(), words))
+    except LatreeError as error:
+        raise LatreeError(f"{prefix}: {error}") from None
+
+
+# --- the files
+
+
+class Entry(NamedTuple):
+    """A line of the grammar: (symbol, subtype) of the parent and of each child, and a probability."""
+
+    line: int
+    parent: tuple[str, int]
+    children: tuple[tuple[str, int], ...]
+    probability: float
+
+
+def _grammar(file: str) -> Iterator[Entry]:
+    """`P_i -> L_j R_k p` or `P_i -> C_j p`, without what is said of a symbol's staying itself."""
+    with open_text(file) as lines:
+        for number, line in enumerate(lines, start=1):
+            fields = line.split()
+            if not fields:
+                continue
+            if len(fields) not in (4, 5) or fields[1] != "->":
+                raise InputError(file, number, "expected `P_i -> L_j R_k p` or `P_i -> C_j p`")
+            try:
+                ends = [_subtype(field) for field in (fields[0], *fields[2:-1])]
+                probability = _probability(fields[-1])
+            except ValueError as error:
+                raise InputError(file, number, str(error)) from None
+            if len(ends) > 2 or ends[0][0] != ends[1][0]:
+                yield Entry(number, ends[0], tuple(ends[1:]), probability)
+
+
+def _subtype(text: str) -> tuple[str, int]:
+    symbol, _, number = text.rpartition("_")
+    if not symbol or not number.isdecimal():
+        raise ValueError(f"expected a symbol with its subtype, such as NP_3, and not {text!r}")
+    return symbol, int(number)
+
+
+def _probability(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = np.nan
+    if not (value >= 0 and np.isfinite(value)):
+        raise ValueError(f"expected a probability and not {text!r}")
+    return value
+
+
+def _lexicon(file: str, known: set[str]) -> dict[str, dict[str, Floats]]:
+    """P(w | t_x) by tag and word from lines `TAG word [p0, p1, ...]`."""
+    scores: dict[str, dict[str, Floats]] = {}
+    with open_text(file) as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            tag, _, rest = line.strip().partition(" ")
+            word, _, vector = rest.partition(" ")
+            if not (vector.startswith("[") and vector.endswith("]")):
+                raise InputError(file, number, "expected `TAG word [p0, p1, ...]`")
+            if word not in known:
+                raise InputError(file, number, f"the word {word!r} is not in the file of words")
+            try:
+                values = [_probability(value.strip()) for value in vector[1:-1].split(",")]
+            except ValueError as error:
+                raise InputError(file, number, str(error)) from None
+            scores.setdefault(tag, {})[word] = np.array(values)
+    return scores
+
+
+def _lines_of_words(file: str) -> Iterator[str]:
+    with open_text(file) as lines:
+        yield from (line.strip() for line in lines)
+
+
+def _splits(file: str) -> Iterator[tuple[str, SplitTree]]:
+    """Lines `SYMBOL TAB tree`, the tree in brackets: `(0 (0 0 1) (1 2))`."""
+    with open_text(file) as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            symbol, _, text = line.strip().partition("\t")
+            try:
+                tree = _split_tree(text)
+                descent(tree)
+            except (ValueError, LatreeError) as error:
+                raise InputError(file, number, f"expected a symbol, a tab and its split tree: {error}") from None
+            yield symbol, tree
+
+
+def _split_tree(text: str) -> SplitTree:
+    """Numbers in brackets; the first of a bracket is its label, and a bare number a leaf."""
+    open_nodes: list[list[SplitTree]] = [[]]
+    for token in text.replace("(", " ( ").replace(")", " ) ").split():
+        if token == "(":
+            open_nodes.append([])
+        elif token != ")":
+            open_nodes[-1].append(SplitTree(int(token)))
+        elif len(open_nodes) < 2 or not open_nodes[-1]:
+            raise ValueError("the brackets do not match")
+        else:
+            label, *children = open_nodes.pop()
+            open_nodes[-1].append(SplitTree(label.label, children))
+    if len(open_nodes) != 1 or len(open_nodes[0]) != 1:
+        raise ValueError("the brackets do not match")
+    return open_nodes[0][0]
+
+
+# --- the grammar
+
+
+def _symbols(
+    entries: list[Entry], trees: Mapping[str, SplitTree], scores: Mapping[str, Mapping[str, Floats]]
+) -> dict[str, Symbol]:
+    """The symbols by name: what has words is a tag, what has rules is not, and the root alone was never split."""
+    inner = dict.fromkeys(entry.parent[0] for entry in entries)
+    if both := sorted(inner.keys() & scores.keys()):
+        raise LatreeError(
+            f"{', '.join(both)}: both a phrase and a tag; text cannot tell them apart, import the .gr file"
+        )
+    roots = [name for name in inner if name not in trees]
+    if len(roots) != 1:
+        raise LatreeError(f"expected one symbol without a split tree, the root, and found {', '.join(roots) or 'none'}")
+    names = [roots[0], *(name for name in inner if name != roots[0]), *scores]
+    return {name: symbol_of(name, name == roots[0], name in inner) for name in names}
+
+
+def _rules(
+    file: str, entries: list[Entry], number: Mapping[str, int], size: Mapping[str, int]
+) -> dict[tuple[int, int, int], Floats]:
+    """The tensors; what no line names is zero."""
+    rules: dict[tuple[int, int, int], Floats] = {}
+    for line, parent, children, probability in entries:
+        ends = (parent, *children)
+        for name, subtype in ends:
+            if name not in number:
+                raise InputError(file, line, f"{name} has neither rules nor words")
+            if subtype >= size[name]:
+                raise InputError(file, line, f"{name} has {size[name]} subtypes, so no {name}_{subtype}")
+        a, b, *rest = (number[name] for name, _ in ends)
+        shape = [size[name] for name, _ in ends]
+        tensor = rules.setdefault((a, b, rest[0] if rest else NONE), np.zeros([*shape, *[1] * (3 - len(shape))]))
+        tensor[*(subtype for _, subtype in ends), *[0] * (3 - len(ends))] = probability
+    return rules

@@ -1,0 +1,320 @@
+"""The latent variable grammar from end to end, and against brute force over subtypes where that is possible."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from latree import LatreeError, Parse, Pcfg, Tree, load, score_trees
+from latree.arrays import Longs
+from latree.binary import Node
+from latree.forms.dense import Dense, dense
+from latree.forest import Forest
+from latree.grammar import NONE, Grammar
+from latree.infer import inside_only
+from latree.models.lvg import ACCURATE, FAST, Cascade, Lvg
+from latree.sampling import sample_derivation
+from latree.search import OBJECTIVES, Objective, Search
+from latree.split_merge import SplitMergeOptions
+from latree.subtypes import History
+from latree.viterbi import viterbi_edges
+from tests.command import toy_trees
+from tests.enumerate import PHRASES, ROOT, TAGS, Floats
+from tests.test_infer import SEEDS, all_edge_sets, example, full_forest, random_tensors, subtype_weights
+
+QUICK = SplitMergeOptions(split_iterations=20, merge_iterations=10, smooth_iterations=5)
+SHORT = ["you", "like", "these", "books", "."]
+
+
+@pytest.fixture(scope="module")
+def train() -> list[Tree]:
+    return toy_trees("train")
+
+
+@pytest.fixture(scope="module")
+def dev() -> list[Tree]:
+    return toy_trees("dev")
+
+
+@pytest.fixture(scope="module")
+def trained(train: list[Tree]) -> Lvg:
+    return Lvg(rounds=3, options=QUICK).fit(train)
+
+
+@pytest.fixture
+def model(trained: Lvg) -> Iterator[Lvg]:
+    """The trained model with its usual pruning, whatever the test before did to it."""
+    trained.cascade = FAST
+    yield trained
+    trained.cascade = FAST
+
+
+def outline(parse: Parse) -> tuple[object, ...]:
+    return parse.tokens, parse.status, parse.reason, str(parse)
+
+
+# -- parsing
+
+
+def test_subtypes_beat_the_treebank_grammar(model: Lvg, train: list[Tree], dev: list[Tree]) -> None:
+    plain = Pcfg().fit(train)
+    f1, likelihood = [], []
+    for one in (plain, model):
+        parses = list(one.parse_all(tree.words() for tree in dev))
+        assert {parse.status for parse in parses} == {"ok"}
+        f1.append(score_trees(dev, [parse.tree for parse in parses]).to_json()["f1"])
+        likelihood.append(sum(map(one.log_prob_tree, dev)) / sum(len(tree.words()) for tree in dev))
+        for parse in parses:
+            assert parse.tree is not None
+            assert one.log_prob_tree(parse.tree) == pytest.approx(parse.log_joint)
+            assert parse.log_joint <= parse.log_marginal < 0
+    assert f1[1] > max(f1[0] + 4, 98)
+    assert likelihood[1] > likelihood[0] + 0.5
+
+
+def test_a_file_gives_the_same_parses(model: Lvg, dev: list[Tree], tmp_path: Path) -> None:
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert isinstance(again, Lvg)
+    assert (again.options, again.history.rounds, again.cascade) == (QUICK, 3, FAST)
+    sentences = [tree.words() for tree in dev[:40]]
+    assert list(again.parse_all(sentences)) == list(model.parse_all(sentences))
+
+
+def test_two_jobs_give_the_output_of_one(model: Lvg, dev: list[Tree]) -> None:
+    sentences = [*(tree.words() for tree in dev[:70]), [], ["."], ["flibber", "works"]]
+    model.cascade = Cascade(0.3, ())  # coarse enough to show if workers prune in another way
+    one, usual = list(model.parse_all(sentences)), list(Lvg.parse_all(model, sentences, jobs=2))
+    assert list(map(outline, usual)) == list(map(outline, one))
+    assert [p.log_marginal for p in usual] == pytest.approx([p.log_marginal for p in one], rel=1e-12)
+    model.cascade = FAST
+    assert [p.log_marginal for p in model.parse_all(sentences[:70])] != pytest.approx(
+        [p.log_marginal for p in one[:70]], rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_objectives(model: Lvg, dev: list[Tree], objective: Objective) -> None:
+    parses = list(model.parse_all((tree.words() for tree in dev), objective=objective))
+    assert score_trees(dev, [parse.tree for parse in parses]).to_json()["f1"] > 96
+    assert all(-math.inf < parse.log_joint <= parse.log_marginal + 1e-9 for parse in parses)
+
+
+@pytest.mark.parametrize("objective", [objective for objective in OBJECTIVES if objective != "viterbi"])
+def test_lists_are_sorted_and_name_no_tree_twice(model: Lvg, objective: Objective) -> None:
+    listed = model.kbest(SHORT, 20, objective)
+    assert len({str(parse) for parse in listed}) == len(listed) == 20
+    assert listed[0].tree == model.parse(SHORT, objective).tree
+    attempt = model._attempt(tuple(SHORT))
+    assert isinstance(attempt, tuple)
+    search, derivations = model._rank(attempt, 20, objective)
+    scores = [search.scores(objective)[edges].sum() for edges in derivations]
+    assert scores == pytest.approx(sorted(scores, reverse=True))
+    assert max(scores) == pytest.approx(search.scores(objective)[search.best(objective)[0]].sum())
+
+
+def test_no_list_of_the_best_over_subtypes(model: Lvg) -> None:
+    with pytest.raises(LatreeError, match="k-best lists go by max-rule"):
+        model.kbest(SHORT, 2, "viterbi")
+
+
+def test_samples(model: Lvg) -> None:
+    drawn = [model.sample(seed=seed) for seed in range(8)]
+    assert [parse.tree for parse in drawn] == [model.sample(seed=seed).tree for seed in range(8)]
+    assert len({str(parse) for parse in drawn}) > 5
+    assert all(-math.inf < parse.log_joint <= parse.log_marginal + 1e-2 for parse in drawn)
+    best = model.parse(SHORT)
+    given = [model.sample(SHORT, seed=seed) for seed in range(60)]
+    share = sum(parse.tree == best.tree for parse in given) / 60
+    assert abs(share - best.probability) < 4 * math.sqrt(0.25 / 60)
+
+
+# -- from coarse to fine
+
+
+def test_projections_are_grammars(model: Lvg, train: list[Tree]) -> None:
+    assert sorted(model.levels) == [0, 1, 2]
+    sizes = [level.layout.size for _, level in sorted(model.levels.items())]
+    assert sizes[0].tolist() == [1] * len(model.grammar.symbols)
+    assert all((few <= many).all() and few.sum() < many.sum() for few, many in itertools.pairwise([*sizes, model.size]))
+    for level in model.levels.values():
+        inner = level.layout.offset[model.grammar.first_tag]
+        np.testing.assert_allclose(level.layout.parent_counts(level.theta)[:inner], 1.0, rtol=1e-6)
+        np.testing.assert_allclose(level.columns.sum(0), 1.0, rtol=1e-6)
+    plain = Pcfg().fit(train)
+    assert plain.grammar.rules.tolist() == model.grammar.rules.tolist()
+    np.testing.assert_allclose(model.levels[0].theta, plain.theta, atol=0.01)
+    np.testing.assert_allclose(
+        model.emissions(SHORT) @ model.levels[0].columns, plain.lexicon.emissions(SHORT), rtol=0.05, atol=1e-4
+    )
+
+
+def unpruned(model: Lvg, tokens: list[str]) -> Search:
+    emissions = model.emissions(tokens)
+    return Search(model, [model.coarse(emissions)], [emissions], 0.0)
+
+
+def test_the_accurate_cascade_finds_what_an_unpruned_search_does(model: Lvg, dev: list[Tree]) -> None:
+    sentences = [tree.words() for tree in dev if len(tree.words()) <= 7]
+    assert len(sentences) > 10
+    model.cascade = ACCURATE
+    for tokens, parse in zip(sentences, model.parse_all(sentences), strict=True):
+        search = unpruned(model, tokens)
+        exact = model.result(tuple(tokens), search, search.best("max-rule")[0], 0.0, 0)
+        assert parse.tree == exact.tree
+        assert parse.log_marginal <= exact.log_marginal + 1e-9
+        assert parse.log_marginal == pytest.approx(exact.log_marginal, abs=1e-3)
+
+
+def test_pruning_that_leaves_nothing_is_undone(model: Lvg, dev: list[Tree]) -> None:
+    sentences = [tree.words() for tree in dev]
+    model.cascade = Cascade(0.99, ((1, 0.9999), (2, 1.1)))
+    parses = list(model.parse_all(sentences))
+    assert [(parse.status, parse.tree.words()) for parse in parses if parse.tree] == [("ok", s) for s in sentences]
+
+
+def misled() -> tuple[Lvg, Floats]:
+    """A grammar by hand: the coarse grammar is all but sure of an A, whose only subtype in use has not these words.
+
+    root -> A0 0.99 | B 0.01, A0 -> s0 t, A1 -> s1 t, B -> s t; the word is s1's.
+    """
+    model = Lvg()
+    rules = [(1, 3, 4), (2, 3, 4), (0, 1, NONE), (0, 2, NONE)]
+    model.grammar = Grammar((ROOT, *PHRASES[:2], *TAGS), np.array(rules, np.int32), 0)
+    model.size = np.array([1, 2, 1, 2, 1])
+    tensors = [np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0.5, 0.5]), np.array([0.99, 0.0]), np.array([0.01])]
+    model.theta = np.concatenate([tensor.ravel() for tensor in tensors])
+    model.frequency = np.ones(7)
+    none, two = np.zeros(1, np.int64), np.zeros(2, np.int64)
+    model.history = History(((none, two, none, two, none),))
+    model.prepare()
+    return model, np.array([[0.0, 0.5, 0.0], [0.0, 0.0, 0.5]])
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_a_sentence_lost_to_pruning_is_searched_again(objective: Objective, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, emissions = misled()
+    monkeypatch.setattr(model, "emissions", lambda tokens: emissions)
+    model.cascade = Cascade(0.05, ())
+    coarse = model.coarse(emissions)
+    assert {int(s) for s in model.prune(coarse, 0.05).symbol} == {0, 1, 3, 4}  # no B
+    (parse,) = model.parse_all([["v", "w"]], objective=objective)
+    assert (parse.status, str(parse)) == ("ok", "(ROOT (B (s v) (t w)))")
+    assert parse.log_joint == pytest.approx(math.log(0.01 * 0.5 * 0.5 * 0.5))
+
+
+# -- brute force over subtypes
+
+
+def subtype_sum(model: Lvg, tree: Node) -> float:
+    """P(T, w): one assignment of subtypes to the nodes after the other."""
+    nodes: list[Node] = []
+    todo = [tree]
+    while todo:
+        nodes.append(todo.pop())
+        todo.extend(reversed(nodes[-1].children()))
+    leaves = [node for node in nodes if node.word is not None]
+    emissions = model.emissions([str(leaf.word) for leaf in leaves])
+    index, total = model.grammar.index, 0.0
+    for choice in itertools.product(*(range(model.size[index[node.symbol]]) for node in nodes)):
+        at = dict(zip(map(id, nodes), choice, strict=True))
+        weight = 1.0
+        for node in nodes:
+            symbol = index[node.symbol]
+            if node.word is not None:
+                column = model.layout.tag_columns[symbol - model.grammar.first_tag] + at[id(node)]
+                weight *= emissions[leaves.index(node), column]
+            else:
+                below = [index[child.symbol] for child in node.children()]
+                rule = model.grammar.rule_index[(symbol, *below, NONE)[:3]]  # type: ignore[index]
+                place = (at[id(node)], *(at[id(child)] for child in node.children()), 0)[:3]
+                weight *= model.layout.tensor(model.theta, rule)[place]
+        total += weight
+    return total
+
+
+def test_the_probability_of_a_tree_is_a_sum_over_subtypes() -> None:
+    lines = ["(ROOT (S (NP (N dogs)) (V bark)))", "(ROOT (S (NP (D a) (N dog)) (V barks)))", "(ROOT (NP (D a) (N cat)))"]
+    trees = [Tree.read(line) for line in lines]
+    model = Lvg(subtypes=4, options=QUICK).fit([*trees, *trees[:2]])
+    for tree in trees:
+        (node,) = model.binarise([tree])
+        assert model.log_prob_tree(tree) == pytest.approx(math.log(subtype_sum(model, node)))
+
+
+def tiny(seed: int) -> tuple[Forest, Dense, Longs]:
+    """All derivations of three words by a random grammar, and random weights over subtypes."""
+    rng = np.random.default_rng(300 + seed)
+    grammar, theta, emissions = example(seed, words=3, most=25)
+    size = np.array([1, 2, 3, 1, 2, 2])
+    weights = dense(grammar, random_tensors(grammar, size, rng), rng.random((3, 4)), size)
+    return full_forest(grammar, theta, emissions), weights, size
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_viterbi_is_the_best_over_derivations_and_subtypes(seed: int) -> None:
+    forest, weights, size = tiny(seed)
+    sets = all_edge_sets(forest, int(forest.root[0]))
+    value = {tuple(sorted(edges)): max(subtype_weights(forest, weights, size, edges)) for edges in sets}
+    found = viterbi_edges(forest, weights, size)
+    assert value[tuple(sorted(found))] == pytest.approx(max(value.values()))
+
+
+def test_the_best_over_subtypes_is_not_the_best_sum() -> None:
+    """Otherwise the test above would say little."""
+    differ = 0
+    for seed in SEEDS:
+        forest, weights, size = tiny(seed)
+        sets = all_edge_sets(forest, int(forest.root[0]))
+        best = max(sets, key=lambda edges: sum(subtype_weights(forest, weights, size, edges)))  # noqa: B023
+        differ += sorted(best) != sorted(viterbi_edges(forest, weights, size))
+    assert differ > 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_samples_follow_the_posterior(seed: int) -> None:
+    forest, weights, size = tiny(seed)
+    sets = all_edge_sets(forest, int(forest.root[0]))
+    mass = {tuple(sorted(edges)): sum(subtype_weights(forest, weights, size, edges)) for edges in sets}
+    _, inside = inside_only(forest, weights, size)
+    rng, draws = np.random.default_rng(seed), 600
+    drawn = Counter(tuple(sorted(sample_derivation(forest, weights, inside, rng))) for _ in range(draws))
+    assert drawn.keys() <= mass.keys()
+    for edges, weight in mass.items():
+        p = weight / sum(mass.values())
+        assert abs(drawn[edges] / draws - p) < 4.5 * math.sqrt(p / draws) + 1 / draws
+
+
+# -- other numbers of subtypes
+
+
+def test_a_fixed_number_of_subtypes(dev: list[Tree]) -> None:
+    model = Lvg(subtypes=2, options=QUICK).fit(dev)
+    assert model.size.tolist() == [1] + [2] * (len(model.grammar.symbols) - 1)
+    assert model.parse(SHORT).status == "ok"
+    four = Lvg(subtypes=4, options=QUICK).fit(dev)
+    assert four.size.tolist() == [1] + [4] * (len(model.grammar.symbols) - 1)
+    assert sum(map(four.log_prob_tree, dev)) > sum(map(model.log_prob_tree, dev))
+
+
+@pytest.mark.parametrize("subtypes", [0, -2, 3, 12])
+def test_a_number_that_doubling_does_not_reach(subtypes: int) -> None:
+    with pytest.raises(LatreeError, match="give a power of two"):
+        Lvg(subtypes=subtypes).fit([Tree.read("(ROOT (S (NN dogs) (VB run)))")])
+
+
+def test_seeds(train: list[Tree]) -> None:
+    first, again, other = (Lvg(rounds=1, seed=seed, options=QUICK).fit(train[:50]) for seed in (1, 1, 2))
+    assert first.theta.tolist() == again.theta.tolist()
+    assert first.theta.tolist() != other.theta.tolist()
+
+
+def test_nothing_to_train_on() -> None:
+    with pytest.raises(LatreeError, match="no trees with words"):
+        Lvg().fit([Tree.read("(S (-NONE- *T*))")])

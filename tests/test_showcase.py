@@ -1,0 +1,339 @@
+"""What `latree show` tells of a model: the facts against the model's own arrays, the terminal, and the page."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from latree.labels import LabelRules
+from latree.models import load
+from latree.models.base import ForestModel
+from latree.models.hmm import Hmm
+from latree.models.lvg import Lvg
+from latree.models.lvg_tagger import LvgTagger
+from latree.models.pcfg import Pcfg
+from latree.showcase import SAMPLE_WORDS, Rule, Showcase, SplitNode, facts, legible
+from latree.showcase_html import page
+from latree.split_merge import SplitMergeOptions
+from latree.subtypes import History
+from latree.tree import Tree
+from tests.command import done, latree, toy_trees
+
+QUICK = SplitMergeOptions(split_iterations=4, merge_iterations=3, smooth_iterations=2)
+EVIL = "<script>alert(1)</script>"
+
+
+def _tagged() -> list[tuple[list[str], list[str]]]:
+    return [(tree.words(), tree.tags()) for tree in toy_trees("dev")]
+
+
+@cache
+def _lvg() -> Lvg:
+    return Lvg(rounds=2, options=QUICK).fit(toy_trees("dev"))
+
+
+@cache
+def _tagger() -> LvgTagger:
+    return LvgTagger(subtypes=2, options=QUICK).fit(_tagged())
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("showcase") / "m.latree"
+    _lvg().save(path)
+    return path
+
+
+def _symbol(showcase: Showcase, name: str) -> int:
+    (found,) = (s for s in showcase.find(name) if showcase.name(s) == name)
+    return found
+
+
+# --- facts
+
+
+def _all_rules(model: ForestModel[Any], symbol: int, subtype: int) -> dict[tuple[Any, ...], float]:
+    """Every rule of a subtype, read from theta one number at a time."""
+    size, at, found = model.widths(), 0, {}
+    for parent, left, right in model.grammar.rules.tolist():
+        wide, narrow = (int(size[s]) if s >= 0 else 1 for s in (left, right))
+        for x in range(size[parent]):
+            for y in range(wide):
+                for z in range(narrow):
+                    if (parent, x) == (symbol, subtype):
+                        children = [(s, k) for s, k in ((left, y), (right, z)) if s >= 0]
+                        found[tuple(children)] = float(model.theta[at])
+                    at += 1
+    assert at == len(model.theta)
+    return found
+
+
+def _told(rules: list[Rule]) -> dict[tuple[Any, ...], float]:
+    return {tuple(tuple(child) for child in rule.children): rule.weight for rule in rules}
+
+
+@pytest.mark.parametrize("make", [_lvg, _tagger])
+def test_rules_are_those_of_theta(make: Any) -> None:
+    model = make()
+    showcase = Showcase(model)
+    for name in ("NP", "S") if make is _lvg else ("NN", "ROOT"):
+        symbol = _symbol(showcase, name)
+        for subtype in range(showcase.size(symbol)):
+            truth = {rule: weight for rule, weight in _all_rules(model, symbol, subtype).items() if weight > 0}
+            every = showcase.rules(symbol, subtype, len(truth) + 1)
+            assert _told(every) == truth
+            assert [rule.weight for rule in every] == sorted(truth.values(), reverse=True)
+            assert showcase.rules(symbol, subtype, 2) == every[:2]
+            assert sum(truth.values()) == pytest.approx(1)
+
+
+def test_rules_summed_over_the_subtypes_of_children() -> None:
+    model = _lvg()
+    showcase = Showcase(model)
+    symbol = _symbol(showcase, "VP")
+    sums: dict[tuple[Any, ...], float] = {}
+    for rule, weight in _all_rules(model, symbol, 0).items():
+        key = tuple((child, None) for child, _ in rule)
+        sums[key] = sums.get(key, 0.0) + weight
+    told = _told(showcase.rules(symbol, 0, 1000, summed=True))
+    assert told == pytest.approx({key: weight for key, weight in sums.items() if weight > 0})
+    whole = showcase.rules(symbol, None, 1000)
+    assert sum(rule.weight for rule in whole) == pytest.approx(1)
+
+
+def test_words_are_shares_of_the_lexicon() -> None:
+    model = _lvg()
+    showcase, lexicon = Showcase(model), model.lexicon
+    symbol = _symbol(showcase, "NN")
+    first = int(model.layout.tag_columns[symbol - model.grammar.first_tag])
+    for subtype in range(showcase.size(symbol)):
+        assert showcase.words(symbol, subtype, 4) == lexicon.top_words(first + subtype, 4)
+    whole = dict(showcase.words(symbol, None, 10**6))
+    tokens = [
+        word for tree in toy_trees("dev") for word, tag in zip(tree.words(), tree.tags(), strict=True) if tag == "NN"
+    ]
+    assert whole == pytest.approx({word: tokens.count(word) / len(tokens) for word in set(tokens)})
+    assert showcase.words(_symbol(showcase, "NP"), 0, 4) == []
+
+
+def test_counts_and_shares() -> None:
+    model, trees = _lvg(), toy_trees("dev")
+    showcase = Showcase(model)
+    for name in ("NP", "NN"):
+        symbol = _symbol(showcase, name)
+        seen = sum(node.label == name for tree in trees for node in tree.nodes())
+        assert showcase.count(symbol) == pytest.approx(seen)
+        assert showcase.shares(symbol).sum() == pytest.approx(1)
+    sizes = [showcase.size(s) for s in showcase.by_size]
+    assert sizes == sorted(model.widths(), reverse=True)
+    plain = Showcase(Pcfg().fit(trees))
+    assert plain.count(_symbol(plain, "NP")) is None  # it was not kept
+    assert plain.subtypes(_symbol(plain, "NP"), 3)[0].uses == []
+
+
+def test_uses_are_shares_of_a_subtypes_occurrences() -> None:
+    showcase = Showcase(_lvg())
+    for name in ("NP", "DT"):
+        symbol = _symbol(showcase, name)
+        for subtype in showcase.subtypes(symbol, 10**4):
+            assert sum(use.share for use in subtype.uses) == pytest.approx(1)
+            assert all(showcase.grammar.rules[use.rule, 1 + use.place] == symbol for use in subtype.uses)
+    nouns = Showcase(Lvg(subtypes=1, options=QUICK).fit([Tree.read("(ROOT (S (N a) (N b)))")] * 2))
+    (only,) = nouns.subtypes(_symbol(nouns, "N"), 5)
+    assert {use.place: use.share for use in only.uses} == pytest.approx({0: 0.5, 1: 0.5})
+
+
+def test_samples_are_phrases_of_known_words_and_stay_the_same() -> None:
+    model = _lvg()
+    showcase = Showcase(model)
+    symbol = _symbol(showcase, "NP")
+    samples = showcase.samples(symbol, 0)
+    assert samples
+    assert samples == Showcase(model).samples(symbol, 0)
+    assert all(len(phrase.split()) <= SAMPLE_WORDS for phrase in samples)
+    assert {word for phrase in samples for word in phrase.split()} <= set(model.lexicon.vocabulary)
+    assert showcase.samples(_symbol(showcase, "NN"), 0) == []
+    assert Showcase(_tagger()).samples(0, 0) == []
+
+
+# --- descent
+
+
+def _shape(node: SplitNode) -> Any:
+    return (node.round, [_shape(child) for child in node.children]) if node.children else node.members[0]
+
+
+def _with_history(*steps: list[int]) -> Showcase:
+    """A category N whose subtypes came about as given; the root's is always the one."""
+    model = Lvg(subtypes=4, options=QUICK).fit([Tree.read("(ROOT (N a))")])
+    number = model.grammar.symbols.index(next(s for s in model.grammar.symbols if s.label == "N"))
+    assert number == 1
+    model.history = History(tuple((np.zeros(1, np.int64), np.array(step)) for step in steps))
+    return Showcase(model)
+
+
+def test_the_split_tree_leaves_out_rounds_without_a_split() -> None:
+    assert _shape(_with_history([0, 0], [0, 0, 1], [0, 1, 1, 2]).split_tree(1)) == (1, [(2, [0, (3, [1, 2])]), 3])
+
+
+def test_a_subtype_without_descendants_is_not_in_the_split_tree() -> None:
+    assert _shape(_with_history([0, 0, 0], [0, 0, 1, 1]).split_tree(1)) == (1, [(2, [0, 1]), (2, [2, 3])])
+
+
+def test_without_a_history_all_subtypes_come_at_once() -> None:
+    tree = _with_history().split_tree(1)
+    assert _shape(tree) == (None, [0, 1, 2, 3])
+    assert _shape(_with_history([0, 0]).split_tree(1)) == _shape(tree)  # one of another grammar
+
+
+def test_shares_of_the_split_tree_add_up() -> None:
+    showcase = Showcase(_lvg())
+    for symbol in range(len(showcase.grammar.symbols)):
+        nodes = list(showcase.split_tree(symbol).walk())
+        assert nodes[0].members == tuple(range(showcase.size(symbol)))
+        for node in nodes:
+            assert node.share == pytest.approx(showcase.shares(symbol)[list(node.members)].sum())
+
+
+# --- text
+
+
+def test_legible_text() -> None:
+    assert legible("a\x1b[1m\ud800") == "a\ufffd[1m\ufffd"
+    assert legible("x" * 50, 10) == "x" * 9 + "…"
+
+
+def test_the_facts_of_a_model() -> None:
+    model = Lvg(subtypes=2, options=QUICK).fit(toy_trees("dev"))
+    model.training = {"data": ["a", "b"], "dev": {"f1": 91.234, "sentences": 3}}
+    told = dict(facts(model))
+    assert (told["kind"], told["rounds"], told["data"], told["dev"]) == ("lvg", "1", "a, b", "f1 91.23, sentences 3")
+
+
+# --- the terminal
+
+
+def test_the_overview_sorts_categories_by_their_subtypes(saved: Path) -> None:
+    lines = done("show", "-m", saved).lines
+    assert lines[0] == "kind: lvg"
+    showcase = Showcase(load(saved))
+    rows = [line.split()[:2] for line in lines if "━" in line]
+    assert {name: int(size) for name, size in rows} == {
+        showcase.name(s): showcase.size(s) for s in range(len(showcase.grammar.symbols))
+    }
+    tags = [int(size) for name, size in rows if showcase.is_tag(_symbol(showcase, name))]
+    assert tags == sorted(tags, reverse=True)
+
+
+def test_a_category_is_shown_with_its_subtypes_and_their_descent(saved: Path) -> None:
+    showcase = Showcase(load(saved))
+    lines = done("show", "-m", saved, "--symbol", "NP", "--top", "2").lines
+    size = showcase.size(_symbol(showcase, "NP"))
+    assert size > 1
+    assert lines[0].startswith(f"NP: phrase, {size} subtypes, ")
+    best = showcase.rules(_symbol(showcase, "NP"), 0, 1)[0]
+    right = " ".join(showcase.name(*child) for child in best.children)
+    assert any(re.fullmatch(rf"  NP-0 -> {right} +{best.weight:.3f}", line) for line in lines)
+    assert "NP  split in round 1" in lines
+    assert (
+        sum(line.lstrip("│├└─ ").startswith("NP-") and line[0] in "│├└ " and "->" not in line for line in lines) == size
+    )
+    summed = done("show", "-m", saved, "--symbol", "NP", "--summed").out
+    assert re.search(r"NP-0 -> [A-Z@]+( [A-Z@]+)? +\d", summed)
+
+
+def test_show_of_an_unknown_category(saved: Path) -> None:
+    outcome = latree("show", "-m", saved, "--symbol", "XP")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert outcome.err.startswith("latree: the model has no category 'XP'; it has ")
+
+
+def test_show_does_one_thing_at_a_time(saved: Path, tmp_path: Path) -> None:
+    outcome = latree("show", "-m", saved, "--symbol", "NP", "--html", tmp_path / "x.html")
+    assert outcome.code == 2
+    assert not (tmp_path / "x.html").exists()
+
+
+@pytest.mark.parametrize("symbol", [None, "NN"])
+def test_long_and_odd_words_do_not_break_what_is_shown(tmp_path: Path, symbol: str | None) -> None:
+    Hmm().fit([(["w" * 500, "a\x1b[2Jb", "[bold]"], ["NN", "NN", "L" * 300])]).save(tmp_path / "m")
+    shown = done("show", "-m", tmp_path / "m", *(["--symbol", symbol] if symbol else [])).out
+    assert "\x1b" not in shown
+    assert max(map(len, shown.splitlines())) < 300
+    assert "[bold]" in shown or symbol
+
+
+# --- the page
+
+
+class _Reader(HTMLParser):
+    """Collects what a page holds, and checks that its elements nest."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.ids: list[str] = []
+        self.links: set[str] = set()
+        self.texts: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        if tag not in ("meta", "path"):
+            self.open.append(tag)
+        values = dict(attributes)
+        assert not any(name.startswith("on") or name == "src" for name in values)
+        self.ids += [str(values["id"])] if "id" in values else []
+        self.links |= {str(values["href"])} if "href" in values else set()
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data.strip())
+
+
+@pytest.mark.parametrize("make", [_lvg, _tagger, lambda: Pcfg().fit(toy_trees("dev")), lambda: Hmm().fit(_tagged())])
+def test_the_page_has_every_category_and_no_loose_ends(make: Any) -> None:
+    model = make()
+    read = _Reader(page(model, "a model", top=3))
+    showcase = Showcase(model)
+    for symbol in range(len(model.grammar.symbols)):
+        assert {f"c{symbol}", *(f"c{symbol}-{k}" for k in range(showcase.size(symbol)))} <= set(read.ids)
+        assert showcase.name(symbol) in read.texts
+    assert len(read.ids) == len(set(read.ids))
+    assert read.links <= {f"#{place}" for place in read.ids}  # and nothing outside the page
+    assert not read.tags & {"script", "link", "img", "iframe", "object"}
+
+
+def test_the_page_escapes_what_the_model_says() -> None:
+    tree = Tree("ROOT", [Tree(f'"{EVIL}', [Tree(EVIL, word=f"'>{EVIL}&amp;"), Tree("\x00", word="\ud800")])])
+    model = Lvg(subtypes=2, labels=LabelRules.named("raw"), options=QUICK).fit([tree] * 3)
+    model.training = {EVIL: {EVIL: [EVIL]}}
+    text = page(model, EVIL)
+    text.encode()
+    assert "<script" not in text
+    read = _Reader(text)
+    assert {EVIL, f'"{EVIL}', f"'>{EVIL}&amp;"} <= set(read.texts)
+
+
+def test_the_page_is_written_whole(saved: Path, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    outcome = latree("show", "-m", saved, "--html", path, "--top", "1")
+    assert (outcome.code, outcome.out, outcome.err) == (0, "", f"latree: written to {path}\n")
+    assert path.read_text(encoding="utf-8") == page(load(saved), "m.latree", top=1)
+    fault = latree("show", "-m", saved, "--html", tmp_path / "none" / "page.html")
+    assert fault.code == 1
+    assert "cannot be written" in fault.err
