@@ -82,7 +82,7 @@ def test_no_derivation_is_minus_infinity() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_pruned_is_inside_full_and_keeps_likely_trees(seed: int) -> None:
     grammar, theta, emissions = example(seed, words=5)
-    chart, find = fill_chart(chart_grammar(grammar, theta), emissions), rule_finder(grammar)
+    chart, find = fill_chart(chart_grammar(grammar, theta), emissions), rule_finder(grammar, theta)
     threshold = 0.02
     full, pruned = prune(chart, find, 0.0), prune(chart, find, threshold)
     assert len(pruned.rule) <= len(full.rule)

@@ -21,7 +21,7 @@ SEEDS = range(8)
 def full_forest(grammar: Grammar, theta: Floats, emissions: Floats) -> Forest:
     """Everything that the chart can derive."""
     chart = fill_chart(chart_grammar(grammar, theta), emissions)
-    return assemble([prune(chart, rule_finder(grammar), 0.0)], len(grammar.rules))
+    return assemble([prune(chart, rule_finder(grammar, theta), 0.0)], len(grammar.rules))
 
 
 def example(seed: int, words: int = 4, most: int = 3000) -> tuple[Grammar, Floats, Floats]:
@@ -133,7 +133,7 @@ def test_expectations_are_the_gradient(seed: int) -> None:
 
 def test_concatenation_gives_each_sentence_its_own_sum() -> None:
     grammar, theta, emissions = example(1)
-    chart, find = chart_grammar(grammar, theta), rule_finder(grammar)
+    chart, find = chart_grammar(grammar, theta), rule_finder(grammar, theta)
     lengths = (4, 2, 3, 4)
     sentences = [emissions[:n] * (1 + k) for k, n in enumerate(lengths)]
     alone = [fill_chart(chart, e) for e in sentences]

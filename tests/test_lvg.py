@@ -240,7 +240,11 @@ def subtype_sum(model: Lvg, tree: Node) -> float:
 
 
 def test_the_probability_of_a_tree_is_a_sum_over_subtypes() -> None:
-    lines = ["(ROOT (S (NP (N dogs)) (V bark)))", "(ROOT (S (NP (D a) (N dog)) (V barks)))", "(ROOT (NP (D a) (N cat)))"]
+    lines = [
+        "(ROOT (S (NP (N dogs)) (V bark)))",
+        "(ROOT (S (NP (D a) (N dog)) (V barks)))",
+        "(ROOT (NP (D a) (N cat)))",
+    ]
     trees = [Tree.read(line) for line in lines]
     model = Lvg(subtypes=4, options=QUICK).fit([*trees, *trees[:2]])
     for tree in trees:
@@ -251,30 +255,22 @@ def test_the_probability_of_a_tree_is_a_sum_over_subtypes() -> None:
 def tiny(seed: int) -> tuple[Forest, Dense, Longs]:
     """All derivations of three words by a random grammar, and random weights over subtypes."""
     rng = np.random.default_rng(300 + seed)
-    grammar, theta, emissions = example(seed, words=3, most=25)
-    size = np.array([1, 2, 3, 1, 2, 2])
+    grammar, theta, emissions = example(seed, words=3, most=12)
+    size = np.array([1, 2, 2, 1, 2, 2])
     weights = dense(grammar, random_tensors(grammar, size, rng), rng.random((3, 4)), size)
     return full_forest(grammar, theta, emissions), weights, size
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_viterbi_is_the_best_over_derivations_and_subtypes(seed: int) -> None:
-    forest, weights, size = tiny(seed)
-    sets = all_edge_sets(forest, int(forest.root[0]))
-    value = {tuple(sorted(edges)): max(subtype_weights(forest, weights, size, edges)) for edges in sets}
-    found = viterbi_edges(forest, weights, size)
-    assert value[tuple(sorted(found))] == pytest.approx(max(value.values()))
-
-
-def test_the_best_over_subtypes_is_not_the_best_sum() -> None:
-    """Otherwise the test above would say little."""
+def test_viterbi_is_the_best_over_derivations_and_subtypes() -> None:
     differ = 0
     for seed in SEEDS:
         forest, weights, size = tiny(seed)
-        sets = all_edge_sets(forest, int(forest.root[0]))
-        best = max(sets, key=lambda edges: sum(subtype_weights(forest, weights, size, edges)))  # noqa: B023
-        differ += sorted(best) != sorted(viterbi_edges(forest, weights, size))
-    assert differ > 0
+        sets = [tuple(sorted(edges)) for edges in all_edge_sets(forest, int(forest.root[0]))]
+        values = {edges: subtype_weights(forest, weights, size, list(edges)) for edges in sets}
+        found = tuple(sorted(viterbi_edges(forest, weights, size)))
+        assert max(values[found]) == pytest.approx(max(map(max, values.values())))
+        differ += sum(values[found]) < max(map(sum, values.values()))
+    assert differ > 0  # the best over subtypes is not always the best sum over them
 
 
 @pytest.mark.parametrize("seed", range(4))

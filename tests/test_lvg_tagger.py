@@ -100,7 +100,11 @@ def test_one_subtype_is_the_plain_tagger(train: Sentences, dev: Sentences) -> No
 
 
 def test_probabilities_are_sums_over_subtypes(model: LvgTagger) -> None:
-    for words, tags in (["you", "sleep", "."], ["PRP", "VB", "."]), (["books"], ["NN"]), (["a", "flibber"], ["DT", "NN"]):
+    for words, tags in (
+        (["you", "sleep", "."], ["PRP", "VB", "."]),
+        (["books"], ["NN"]),
+        (["a", "flibber"], ["DT", "NN"]),
+    ):
         coded = numbers(model, tags)
         assert model.log_prob_tags(words, coded) == pytest.approx(math.log(brute_force(model, words, coded)))
 

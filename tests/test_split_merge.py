@@ -232,7 +232,9 @@ def losses_of(treebank: LatentTreebank, state: Refined) -> tuple[list[Floats], F
     return merge_losses(treebank, state.layout, result, frequency), frequency, log_likelihood
 
 
-def loss_of(treebank: LatentTreebank, state: Refined, symbol: int, pair: int, frequency: Floats, before: float) -> float:
+def loss_of(
+    treebank: LatentTreebank, state: Refined, symbol: int, pair: int, frequency: Floats, before: float
+) -> float:
     """The true loss: one pair is merged, and the likelihood computed anew."""
     kinds: list[Longs] = [np.arange(size, dtype=np.int64) for size in state.layout.size]
     kinds[symbol][2 * pair + 1 :] -= 1

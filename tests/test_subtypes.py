@@ -43,7 +43,18 @@ def test_where_tensors_lie() -> None:
     assert layout.tag_columns.tolist() == [0, 4, 6]
     theta = np.arange(36.0)
     assert layout.tensor(theta, 1)[1, 2, 3] == 25.0
-    sums = [theta[:2], theta[2:14], theta[14:26], theta[26:28], theta[28:30], theta[30:32], [], *theta[32:, None], [], []]
+    sums = [
+        theta[:2],
+        theta[2:14],
+        theta[14:26],
+        theta[26:28],
+        theta[28:30],
+        theta[30:32],
+        [],
+        *theta[32:, None],
+        [],
+        [],
+    ]
     assert layout.parent_counts(theta).tolist() == [sum(row) for row in sums]
 
 

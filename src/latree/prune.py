@@ -1,8 +1,9 @@
 """From a chart to a forest: what survives a posterior threshold.
 
-Every constituent of a tree has at least the tree's own posterior.  So a forest pruned at threshold p holds every
-tree whose probability given the words is p or more: Viterbi and k-best lists found in it are exact when the worst
-of them reaches p (`decode.certified` lowers p until that holds).
+Every constituent and every rule of a tree has at least the tree's own posterior.  So a forest pruned at threshold p
+holds every tree whose probability given the words is p or more: Viterbi and k-best lists found in it are exact when the
+worst of them reaches p (`search.certified` lowers p until that holds).  Rules over a span are many and each unlikely,
+so they are dropped later than constituents are.
 
 Chains of unary rules become levels: item (span, A, l) is A built with at most l unary rules, so that it may pass
 for what (span, A, 0) holds, or be made by a unary rule from level l - 1.  Rules above see the highest level.
@@ -21,6 +22,8 @@ from latree.forest import PASS, Piece, trim
 from latree.grammar import NONE, Grammar
 from latree.jit import kernel
 
+RULE_SHARE = 0.1  # of the threshold of constituents, for rules over a span
+
 
 class RuleFinder(NamedTuple):
     """Which rules have given children: rules of pair (left, right) lie at rule[start[p] : start[p + 1]]."""
@@ -32,10 +35,11 @@ class RuleFinder(NamedTuple):
     start: Ints
     rule: Ints
     parent: Ints
+    prob: Floats
 
 
-def rule_finder(grammar: Grammar) -> RuleFinder:
-    """Index the rules of a grammar by their children."""
+def rule_finder(grammar: Grammar, prob: Floats) -> RuleFinder:
+    """Index the rules of a grammar, which have these probabilities in the chart, by their children."""
     symbols = len(grammar.symbols)
     parent, left, right = grammar.rules.astype(np.int64).T
     key = left * (symbols + 1) + np.where(right == NONE, symbols, right)
@@ -51,6 +55,7 @@ def rule_finder(grammar: Grammar) -> RuleFinder:
         np.append(first, len(key)).astype(np.int32),
         order.astype(np.int32),
         parent[order].astype(np.int32),
+        prob[order],
     )
 
 
@@ -60,6 +65,7 @@ class _Store(NamedTuple):
     item: Ints  # [room, 3] symbol, start, end
     edge: Ints  # [room, 4] rule, parent, left, right
     seen: Ints  # [room, 2] symbol and item, by cell: what rules above may use
+    inside: Floats  # [room] its value in the chart
     seen_start: Longs  # [cells + 1]
     place: Ints  # [levels, symbols] items of the cell at hand
     used: Longs  # rows in use of item, edge, seen
@@ -105,27 +111,27 @@ def _add_edge(store: _Store, rule: int, parent: int, left: int, right: int) -> N
 
 
 @kernel
-def _show(store: _Store, symbol: int, item: int) -> None:
+def _show(store: _Store, symbol: int, item: int, inside: float) -> None:
     """Let rules above use an item of the cell at hand."""
     k = store.used[2]
-    store.seen[k, 0], store.seen[k, 1] = symbol, item
+    store.seen[k, 0], store.seen[k, 1], store.inside[k] = symbol, item, inside
     store.used[2] += 1
 
 
 @kernel
-def _tag_items(store: _Store, find: RuleFinder, i: int, tags: Survivors) -> None:
+def _tag_items(store: _Store, find: RuleFinder, i: int, tags: Survivors, inside: Floats) -> None:
     all_tags = find.pair.shape[0] - find.first_tag
     for k in range(tags.start[i], tags.start[i + 1]):
         symbol = tags.symbol[k] + find.first_tag
         item = _add_item(store, symbol, i, i + 1)
         _add_edge(store, find.rules + i * all_tags + tags.symbol[k], item, NONE, NONE)
         store.place[0, symbol] = item
-        _show(store, symbol, item)
+        _show(store, symbol, item, inside[i, tags.symbol[k]])
 
 
 @kernel
-def _binary_edges(store: _Store, find: RuleFinder, n: int, i: int, j: int) -> None:
-    """All binary edges into the lowest items of span (i, j)."""
+def _binary_edges(store: _Store, find: RuleFinder, n: int, i: int, j: int, above: Floats, limit: float) -> None:
+    """Binary edges of enough weight into the lowest items of span (i, j), whose outside values are `above`."""
     for s in range(i + 1, j):
         left, right = cell(n, s - i, i), cell(n, j - s, s)
         for x in range(store.seen_start[left], store.seen_start[left + 1]):
@@ -133,9 +139,10 @@ def _binary_edges(store: _Store, find: RuleFinder, n: int, i: int, j: int) -> No
                 p = find.pair[store.seen[x, 0], store.seen[y, 0]]
                 if p == NONE:
                     continue
+                both = store.inside[x] * store.inside[y]
                 for q in range(find.start[p], find.start[p + 1]):
                     parent = store.place[0, find.parent[q]]
-                    if parent != NONE:
+                    if parent != NONE and find.prob[q] * both * above[find.parent[q]] >= limit:
                         _add_edge(store, find.rule[q], parent, store.seen[x, 1], store.seen[y, 1])
 
 
@@ -162,13 +169,13 @@ def _unary_level(store: _Store, find: RuleFinder, level: int, i: int, j: int, wa
 
 
 @kernel
-def _root_edges(store: _Store, find: RuleFinder, n: int) -> None:
+def _root_edges(store: _Store, find: RuleFinder, n: int, above: Floats, limit: float) -> None:
     """The root: its binary rules, and its unary rules over what spans the whole sentence."""
     symbols = find.pair.shape[0]
     store.place[:] = NONE
     root = _add_item(store, 0, 0, n)
     store.place[0, 0] = root
-    _binary_edges(store, find, n, 0, n)
+    _binary_edges(store, find, n, 0, n, above, limit)
     for k in range(store.seen_start[cell(n, n, 0)], store.used[2]):
         p = find.pair[store.seen[k, 0], symbols]
         if p == NONE:
@@ -179,15 +186,18 @@ def _root_edges(store: _Store, find: RuleFinder, n: int) -> None:
 
 
 @kernel
-def _harvest(store: _Store, find: RuleFinder, n: int, base: Survivors, top: Survivors, tags: Survivors) -> None:
+def _harvest(
+    store: _Store, find: RuleFinder, chart: Chart, base: Survivors, top: Survivors, tags: Survivors, limit: float
+) -> None:
     """All items and edges among the survivors, children first."""
+    n = chart.words
     wanted = np.zeros(find.first_tag, np.bool_)
     for width in range(1, n + 1):
         for i in range(n - width + 1):
             c, j = cell(n, width, i), i + width
             store.place[:] = NONE
             if width == 1:
-                _tag_items(store, find, i, tags)
+                _tag_items(store, find, i, tags, chart.tag)
             kept = top.symbol[top.start[c] : top.start[c + 1]]
             if len(kept) > 0:
                 wanted[:] = False
@@ -196,14 +206,14 @@ def _harvest(store: _Store, find: RuleFinder, n: int, base: Survivors, top: Surv
                 for k in range(base.start[c], base.start[c + 1]):
                     if base.symbol[k] != 0:
                         store.place[0, base.symbol[k]] = _add_item(store, base.symbol[k], i, j)
-                _binary_edges(store, find, n, i, j)
+                _binary_edges(store, find, n, i, j, chart.base_out[c], limit)
                 for level in range(1, find.steps + 1):
                     _unary_level(store, find, level, i, j, wanted)
                 for a in kept:
                     if store.place[find.steps, a] != NONE:
-                        _show(store, a, store.place[find.steps, a])
+                        _show(store, a, store.place[find.steps, a], chart.top[c, a])
             store.seen_start[c + 1] = store.used[2]
-    _root_edges(store, find, n)
+    _root_edges(store, find, n, chart.base_out[cell(n, n, 0)], limit)
 
 
 def _store(find: RuleFinder, words: int, items: int, edges: int, seen: int) -> _Store:
@@ -211,6 +221,7 @@ def _store(find: RuleFinder, words: int, items: int, edges: int, seen: int) -> _
         np.empty((items, 3), np.int32),
         np.empty((edges, 4), np.int32),
         np.empty((seen, 2), np.int32),
+        np.empty(seen),
         np.zeros(words * (words + 1) // 2 + 1, np.int64),
         np.empty((find.steps + 1, len(find.pair)), np.int32),
         np.zeros(3, np.int64),
@@ -226,7 +237,7 @@ def prune(chart: Chart, find: RuleFinder, threshold: float) -> Piece:
     items, edges = 128 * chart.words, 1024 * chart.words
     while True:
         store = _store(find, chart.words, items, edges, len(top.symbol) + len(tags.symbol))
-        _harvest(store, find, chart.words, base, top, tags)
+        _harvest(store, find, chart, base, top, tags, limit * RULE_SHARE)
         if store.used[0] <= items and store.used[1] <= edges:
             break
         items, edges = int(store.used[0]), int(store.used[1])

@@ -1,6 +1,6 @@
 """Variational training: how many subtypes a symbol has is found by a prior (Liang, Petrov, Jordan & Klein 2007).
 
-The infinite PCFG for grammar refinement.  A symbol A has subtypes without end, with weights from a stick-breaking prior,
+The infinite PCFG for grammar refinement.  A symbol A has subtypes without end, weighted by a stick-breaking prior,
 
     v_Ak ~ Beta(1, gamma)                       beta_Ak = v_Ak prod_{j<k} (1 - v_Aj),
 
@@ -23,7 +23,7 @@ used is used still less.  The evidence lower bound after the sweep that W is use
     L = log Z(W) - sum n log W + sum log D(n; a) + log p(beta)
     D(n; a) = Gamma(a.) / Gamma(a. + n.) prod_k Gamma(a_k + n_k) / Gamma(a_k)      a., n.: sums over k
 
-with n the counts that W was made of.  Beta raises the sum of log D + log p(beta) by Minka's bound on the Gamma function:
+with n the counts that W was made of.  Beta raises sum log D + log p(beta) by Minka's bound on the Gamma function:
 
     t_yz = a_yz (Psi(a_yz + n_yz) - Psi(a_yz)),  a_yz = alpha beta_y beta_z      draws from beta behind n_yz, expected
     t_k = sum of all t in which k is a child's subtype, subtypes sorted by it
@@ -48,10 +48,13 @@ from latree.forest import Forest
 from latree.grammar import NONE
 from latree.infer import Inference
 from latree.jit import kernel
-from latree.latent_treebank import LexicalLayout
+from latree.latent_treebank import LatentTreebank, LexicalLayout
 from latree.split_merge import (
     Expectation,
     Refined,
+    Smoother,
+    SplitMergeOptions,
+    Watch,
     fit,
     map_entries,
     split,
@@ -129,9 +132,7 @@ class RulePrior:
 
     def _set_beta(self, draws: Floats) -> None:
         offset = self.layout.offset
-        found = [
-            break_stick(draws[lo:hi], self.options.concentration) for lo, hi in zip(offset, offset[1:], strict=False)
-        ]
+        found = [break_stick(part, self.options.concentration) for part in np.split(draws, offset[1:-1])]
         self.beta[:-1] = np.concatenate([one.beta for one in found])
         self.log_prior = sum(one.log_prior for one in found)
 
@@ -241,7 +242,7 @@ class WordPrior:
         tokens = lexical.entries.count
         by_tag = np.bincount(lexical.entries.tag, weights=tokens)
         base = np.bincount(self.kind, weights=(tokens / by_tag[lexical.entries.tag])[lexical.entry])
-        self.a: Floats = prior * base
+        self.a = np.asarray(prior * base, np.float64)
 
     def weights(self, counts: Floats) -> tuple[Floats, float]:
         """W of every entry, and sum log D - sum n log W; without a prior the maximum likelihood."""

@@ -35,10 +35,12 @@ class Kind(StrEnum):
 _FOR_PARSERS = ("labels", "phrase_cuts", "tag_cuts", "prefix_end", "binarize", "horizontal", "vertical")
 _FOR_SUBTYPES = ("rounds", "subtypes", "tolerance", "merge")
 _ITERATIONS = ("split_iterations", "merge_iterations", "smooth_iterations")
+_FOR_EM = ("rounds", "subtypes", "merge", "merge_iterations", "smooth_iterations")
+_FOR_VARIATIONAL = ("truncation", "concentration")
 _OPTIONS_OF = {
     Kind.pcfg: _FOR_PARSERS,
     Kind.hmm: ("column",),
-    Kind.lvg: (*_FOR_PARSERS, "column", *_FOR_SUBTYPES, *_ITERATIONS),
+    Kind.lvg: (*_FOR_PARSERS, "column", *_FOR_SUBTYPES, *_ITERATIONS, "estimator", *_FOR_VARIATIONAL),
 }
 
 
@@ -68,6 +70,13 @@ def train(
     merge_iterations: int = typer.Option(20, "--merge-iterations", min=1, help="lvg: EM after merging."),
     smooth_iterations: int = typer.Option(10, "--smooth-iterations", min=1, help="lvg: EM with smoothing."),
     tolerance: float = typer.Option(0.0, "--tolerance", min=0.0, help="lvg: gain a word that ends EM early."),
+    estimator: Literal["em", "variational"] = typer.Option(
+        "em", "--estimator", help="lvg: EM with split and merge, or a prior that finds how many subtypes are of use."
+    ),
+    truncation: int = typer.Option(16, "--truncation", min=2, help="variational: subtypes of a symbol at most."),
+    concentration: float = typer.Option(
+        1.0, "--concentration", min=1e-6, help="variational: the larger, the more subtypes are expected."
+    ),
     seed: int = typer.Option(0, "--seed", help="Seed of all randomness (pcfg and hmm have none)."),
     jobs: int = common.JOBS,
     resume: bool = typer.Option(False, "--resume", help="lvg: go on from the checkpoint of a training cut short."),
@@ -76,6 +85,7 @@ def train(
     """Train a model on a treebank and write it to one file."""
     started = time.process_time()
     _check_options(context, kind)
+    _check_estimator(context, estimator)
     _check_output(output)
     _check_dev(kind, dev, form)
     if resume and kind is not Kind.lvg and not quiet:
@@ -92,13 +102,15 @@ def train(
         counts |= {"smooth_iterations": smooth_iterations}
         options |= {"seed": seed, "options": _split_merge(merge, tolerance, counts)}
         options |= {"subtypes": subtypes or 8} if tags else {"rounds": rounds, "subtypes": subtypes}
+        if estimator == "variational":
+            options |= _variational(tags, truncation, concentration)
     source = _source(treebank, form, options, kind) if tags else training.read_all_trees(treebank, form, kind)
-    estimator = _estimator(kind, tags)(**options)
+    fresh = _model_class(kind, tags)(**options)
     data = common.with_progress(source, "reading", quiet)
     if kind is Kind.lvg:
-        model = _fit_in_rounds(estimator, data, output, dev, form, jobs, resume=resume, quiet=quiet)
+        model = _fit_in_rounds(fresh, data, output, dev, form, jobs, resume=resume, quiet=quiet)
     else:
-        model = estimator.fit(data)
+        model = fresh.fit(data)
     model.training |= {
         "command": shlex.join(["latree", *sys.argv[1:]]),
         "data": [Path(path).name for path in treebank],
@@ -106,6 +118,8 @@ def train(
     }
     model.save(output)  # before the dev score, which is not worth losing a model for
     if not quiet:
+        if estimator == "variational":
+            common.note(f"subtypes used, of {truncation} at most: {training.used_subtypes(model)}")
         common.note(f"{_size(model)}; {time.process_time() - started:.1f} CPU seconds; written to {output}")
     if dev is not None and kind is not Kind.lvg:
         model.training["dev"] = {"data": Path(dev).name, **training.score_dev(model, dev, form, jobs, quiet)}
@@ -121,6 +135,14 @@ def _check_options(context: typer.Context, kind: Kind) -> None:
                 raise typer.BadParameter(f"--{name.replace('_', '-')} is for {other}; {kind} has no use for it")
 
 
+def _check_estimator(context: typer.Context, estimator: str) -> None:
+    """The same of options that only the other estimator has a use for."""
+    for name in _FOR_EM if estimator == "variational" else _FOR_VARIATIONAL:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise typer.BadParameter(f"--{name.replace('_', '-')} has no effect with --estimator {estimator}")
+
+
 def _is_conllu(treebank: list[str], form: Format | None) -> bool:
     from latree.treebank import detect_format
 
@@ -134,7 +156,7 @@ def _source(treebank: list[str], form: Format | None, options: dict[str, Any], k
     return (one for path in treebank for one in training.read_tagged_any(path, form, options["column"]))
 
 
-def _estimator(kind: Kind, tags: bool) -> Any:
+def _model_class(kind: Kind, tags: bool) -> Any:
     from latree.models import model_class
 
     return model_class("lvg-tagger" if kind is Kind.lvg and tags else kind)
@@ -150,6 +172,14 @@ def _split_merge(merge: float, tolerance: float, counts: dict[str, int]) -> Spli
     from latree.split_merge import SplitMergeOptions
 
     return SplitMergeOptions(merge_fraction=merge, tolerance=tolerance, **counts)
+
+
+def _variational(tags: bool, truncation: int, concentration: float) -> dict[str, Any]:
+    from latree.variational import VariationalOptions
+
+    if tags:
+        raise LatreeError("--estimator variational is for parsers; a tagger's subtypes are fitted by EM")
+    return {"estimator": "variational", "prior": VariationalOptions(truncation, concentration)}
 
 
 def _fit_in_rounds(

@@ -84,6 +84,14 @@ def score_dev(model: ForestModel[Any], dev: str, form: Format | None, jobs: int,
     return picked
 
 
+def used_subtypes(model: Any) -> str:
+    """How many subtypes each symbol has, symbols with as many together."""
+    by_size: dict[int, list[str]] = {}
+    for symbol, size in zip(model.grammar.symbols, model.size.tolist(), strict=True):
+        by_size.setdefault(size, []).append(str(symbol))
+    return "; ".join(f"{size}: {' '.join(by_size[size])}" for size in sorted(by_size, reverse=True))
+
+
 class Reporter:
     """Shows where a training in rounds stands: a line that changes on a terminal, a line a round elsewhere."""
 
@@ -91,17 +99,18 @@ class Reporter:
         self.rounds, self.quiet, self.score = rounds, quiet, score
         self.number, self.started, self.took = 1, time.perf_counter(), 0.0
         self.cpu = time.process_time()
-        self.log_likelihood = 0.0
+        self.reached = ""
 
     def watch(self, progress: Progress) -> None:
         import sys
 
-        self.log_likelihood = progress.log_likelihood
+        objective = "lower bound" if progress.stage == "variational" else "log-likelihood"
+        self.reached = f"{objective} {progress.log_likelihood:.1f}"
         if self.quiet or not sys.stderr.isatty():
             return
         line = (
             f"round {self.number} of {self.rounds}, {progress.stage} {progress.iteration}/{progress.iterations}, "
-            f"log-likelihood {progress.log_likelihood:.1f}{self._left()}"
+            f"{self.reached}{self._left()}"
         )
         print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
 
@@ -122,7 +131,7 @@ class Reporter:
             print(clear, end="", file=sys.stderr)
             common.note(
                 f"round {number} of {self.rounds}: {int(model.size.sum())} subtypes, "
-                f"log-likelihood {self.log_likelihood:.1f}, {time.process_time() - self.cpu:.1f} CPU seconds so far"
+                f"{self.reached}, {time.process_time() - self.cpu:.1f} CPU seconds so far"
             )
         self.score(model)
         self.started = time.perf_counter()

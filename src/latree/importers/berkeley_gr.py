@@ -122,13 +122,22 @@ def _rules(grammar: Mapping[str, Any], size: Sequence[int]) -> Iterator[tuple[tu
         yield (a, b, c), tensor.transpose(2, 0, 1)
     for rule in map(_fields, grammar["unaryRuleMap"]):
         a, b = int(rule["parentState"]), int(rule["childState"])
-        if a == b:  # never used
+        if a == b or _is_chain(grammar, a, b):
             continue
         matrix = np.zeros((size[b], size[a]))
         for y, scores in enumerate(rule["scores"]):
             if scores is not None:
                 matrix[y] = scores
         yield (a, b, NONE), matrix.T[:, :, None]
+
+
+def _is_chain(grammar: Mapping[str, Any], parent: int, child: int) -> bool:
+    """Whether a unary rule stands for a chain: the program writes its chains among the rules they were made from.
+
+    Of each it notes a symbol in between, which is never the root (number 0); of a true rule it notes -1.
+    """
+    between = grammar["closedSumPaths"]
+    return between is not None and int(between[parent][child]) > 0
 
 
 # --- the lexicon

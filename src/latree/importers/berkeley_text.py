@@ -2,8 +2,9 @@
 
 Less is in them than in a `.gr` file, so a model made from them is near to the original but not the same:
 
-- Unary rules are written as their closure, the best way from one symbol to another in one or two steps.  They are
-  taken as rules of one step, at most one on a span (and the root's own); the symbol between is not restored.
+- Unary rules are written with their closure: from a subtype to another in one step or more.  A pair of symbols that
+  is no likelier than the chains of two other such pairs is taken for a chain and dropped; a true rule of that pair is
+  lost with it, and the numbers of true rules may be those of a likelier chain.
 - Words are written with P(w | t_x) as smoothed, and only under tags that they were seen with.  These numbers are
   reproduced; what other tags get follows from counts that are estimated (see `text_lexicon`).
 - For classes of unknown words the numbers are reproduced up to one factor a class.  It is the same for all trees of
@@ -28,6 +29,8 @@ from latree.importers.text_lexicon import words_of_scores
 from latree.models.lvg import Lvg
 from latree.treebank import open_text
 
+UNARY_STEPS = 2  # on one span
+_ROUNDING = 1e-6  # products come out a little otherwise in another order
 SUFFIXES = (".grammar", ".lexicon", ".words", ".splits")
 
 
@@ -36,16 +39,16 @@ def read_text(path: str | Path) -> Lvg:
     prefix = str(path)
     prefix = next((prefix.removesuffix(suffix) for suffix in SUFFIXES if prefix.endswith(suffix)), prefix)
     trees = dict(_splits(f"{prefix}.splits"))
-    scores = _lexicon(f"{prefix}.lexicon", set(_lines_of_words(f"{prefix}.words")))
+    size = {name: len(descent(tree).leaves) for name, tree in trees.items()}
+    scores = _lexicon(f"{prefix}.lexicon", set(_lines_of_words(f"{prefix}.words")), size)
     entries = list(_grammar(f"{prefix}.grammar"))
     symbols = _symbols(entries, trees, scores)
     number = {name: k for k, name in enumerate(symbols)}
-    size = {name: len(descent(trees[name]).leaves) if name in trees else 1 for name in symbols}
-    rules = _rules(f"{prefix}.grammar", entries, number, size)
+    rules = _without_chains(_rules(f"{prefix}.grammar", entries, number, size))
     words = words_of_scores({number[tag]: table for tag, table in scores.items()})
     splits = {number[name]: tree for name, tree in trees.items() if name in number}
     try:
-        return assemble(Parts(list(symbols.values()), splits, rules, 1, Binarization(), words))
+        return assemble(Parts(list(symbols.values()), splits, rules, UNARY_STEPS, Binarization(), words))
     except LatreeError as error:
         raise LatreeError(f"{prefix}: {error}") from None
 
@@ -97,7 +100,7 @@ def _probability(text: str) -> float:
     return value
 
 
-def _lexicon(file: str, known: set[str]) -> dict[str, dict[str, Floats]]:
+def _lexicon(file: str, known: set[str], size: Mapping[str, int]) -> dict[str, dict[str, Floats]]:
     """P(w | t_x) by tag and word from lines `TAG word [p0, p1, ...]`."""
     scores: dict[str, dict[str, Floats]] = {}
     with open_text(file) as lines:
@@ -114,6 +117,10 @@ def _lexicon(file: str, known: set[str]) -> dict[str, dict[str, Floats]]:
                 values = [_probability(value.strip()) for value in vector[1:-1].split(",")]
             except ValueError as error:
                 raise InputError(file, number, str(error)) from None
+            if len(values) != size.get(tag, 0):
+                raise InputError(
+                    file, number, f"{tag} has {size.get(tag, 0)} subtypes, but here are {len(values)} numbers"
+                )
             scores.setdefault(tag, {})[word] = np.array(values)
     return scores
 
@@ -185,10 +192,24 @@ def _rules(
         for name, subtype in ends:
             if name not in number:
                 raise InputError(file, line, f"{name} has neither rules nor words")
-            if subtype >= size[name]:
-                raise InputError(file, line, f"{name} has {size[name]} subtypes, so no {name}_{subtype}")
+            if subtype >= size.get(name, 1):
+                raise InputError(file, line, f"{name} has {size.get(name, 1)} subtypes, so no {name}_{subtype}")
         a, b, *rest = (number[name] for name, _ in ends)
-        shape = [size[name] for name, _ in ends]
+        shape = [size.get(name, 1) for name, _ in ends]  # the root has no split tree
         tensor = rules.setdefault((a, b, rest[0] if rest else NONE), np.zeros([*shape, *[1] * (3 - len(shape))]))
         tensor[*(subtype for _, subtype in ends), *[0] * (3 - len(ends))] = probability
     return rules
+
+
+def _without_chains(rules: dict[tuple[int, int, int], Floats]) -> dict[tuple[int, int, int], Floats]:
+    """The rules without the unary ones that are no likelier than the chains of two others."""
+    unary = {(a, b): tensor[:, :, 0] for (a, b, c), tensor in rules.items() if c == NONE}
+    below: dict[int, list[int]] = {}
+    for a, b in unary:
+        below.setdefault(a, []).append(b)
+    chains = set()
+    for (a, c), matrix in unary.items():
+        chain = sum((unary[a, b] @ unary[b, c] for b in below[a] if b != c and (b, c) in unary), np.zeros(matrix.shape))
+        if (matrix <= chain * (1 + _ROUNDING)).all():
+            chains.add((a, c, NONE))
+    return {key: tensor for key, tensor in rules.items() if key not in chains}

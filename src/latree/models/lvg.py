@@ -33,7 +33,7 @@ class Cascade:
 
 Estimator = Literal["em", "variational"]
 
-FAST = Cascade(2e-3, ((2, 1e-3),))
+FAST = Cascade(1e-3, ((2, 1e-3),))
 ACCURATE = Cascade(1e-5, ((1, 1e-6), (2, 1e-6), (3, 1e-6)))
 
 

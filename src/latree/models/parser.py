@@ -36,7 +36,7 @@ class Parser(ForestModel[Parse]):
     def prepare(self) -> None:
         """Make the tables of the coarse pass from grammar and weights."""
         self.chart = chart_grammar(self.grammar, self.coarse_theta())
-        self.find = rule_finder(self.grammar)
+        self.find = rule_finder(self.grammar, self.coarse_theta())
 
     def coarse_theta(self) -> Floats:
         """One number a rule for the coarse pass."""

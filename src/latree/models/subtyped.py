@@ -56,7 +56,7 @@ class Level(NamedTuple):
 
 
 class Subtyped(ForestModel[Any]):
-    """Mixed into a parser or a tagger.  Subtypes are found by split and merge or by a prior, or their number is fixed."""
+    """Mixed into a parser or a tagger.  Subtypes are found by split and merge or a prior, or their number is fixed."""
 
     rounds: int
     subtypes: int | None  # fixed for every symbol: nothing is merged
@@ -75,7 +75,12 @@ class Subtyped(ForestModel[Any]):
 
     def identity(self) -> dict[str, Any]:
         """The options that make a training what it is, as JSON."""
-        found = {"kind": self.kind, "subtypes": self.subtypes, "seed": self.seed, "unknown": self.unknown}
+        found: dict[str, Any] = {
+            "kind": self.kind,
+            "subtypes": self.subtypes,
+            "seed": self.seed,
+            "unknown": self.unknown,
+        }
         if self.prior is not None:
             found |= {"estimator": "variational", "prior": self.prior.to_json()}
         return found | {"split_merge": self.options.to_json(), "lexicon": asdict(self.lexicon_options)}

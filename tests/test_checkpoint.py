@@ -1,0 +1,185 @@
+"""Trainings cut short and taken up again: the same model to the last bit."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from latree import LatreeError, Tree, load
+from latree.checkpoint import Checkpoint
+from latree.cli.training import Reporter
+from latree.data import toy
+from latree.models.lvg import Lvg
+from latree.models.lvg_tagger import LvgTagger
+from latree.models.subtyped import Subtyped, Training
+from latree.split_merge import Progress, SplitMergeOptions
+from tests.command import latree, toy_trees, write_conllu
+
+QUICK = SplitMergeOptions(split_iterations=6, merge_iterations=3, smooth_iterations=2)
+CLI = ("--split-iterations", "6", "--merge-iterations", "3", "--smooth-iterations", "2")
+
+
+def trees() -> list[Tree]:
+    return toy_trees("dev")
+
+
+def parser(**changes: Any) -> Lvg:
+    return Lvg(**{"rounds": 3, "seed": 5, "options": QUICK} | changes)
+
+
+def tagger(**changes: Any) -> LvgTagger:
+    return LvgTagger(**{"subtypes": 8, "seed": 5, "options": QUICK} | changes)
+
+
+def fit(model: Any, how: Training | None = None, data: list[Tree] | None = None) -> Any:
+    data = data or trees()
+    return model.fit(data if isinstance(model, Lvg) else [(tree.words(), tree.tags()) for tree in data], how)
+
+
+def cut_short(model: Any, path: Path, after: int = 2) -> Checkpoint:
+    """Train, and interrupt in the midst of the round that follows `after`."""
+    seen: list[int] = []
+
+    def watch(progress: Progress) -> None:
+        if len(seen) == after and progress.iteration == 2:
+            raise KeyboardInterrupt
+
+    checkpoint = Checkpoint(path, model.identity())
+    with pytest.raises(KeyboardInterrupt):
+        fit(model, Training(watch, lambda _, number: seen.append(number), checkpoint))
+    assert seen == list(range(1, after + 1))
+    return checkpoint
+
+
+def assert_same(one: Subtyped, other: Subtyped) -> None:
+    (header, arrays), (other_header, other_arrays) = one.state(), other.state()
+    assert {**header, "training": {}} == {**other_header, "training": {}}
+    np.testing.assert_array_equal(one.theta, other.theta)
+    assert arrays.keys() == other_arrays.keys() >= {"size", "frequency", "lexicon.pair_count", "history.2"}
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(array, other_arrays[name], err_msg=name)
+
+
+@pytest.mark.parametrize("make", [parser, tagger])
+@pytest.mark.parametrize("after", [1, 2])
+def test_a_training_taken_up_again_ends_where_it_would_have(
+    make: Callable[[], Any], after: int, tmp_path: Path
+) -> None:
+    checkpoint = cut_short(make(), tmp_path / "checkpoint", after)
+    rounds: list[int] = []
+    how = Training(after_round=lambda _, number: rounds.append(number), checkpoint=checkpoint, resume=True)
+    resumed = fit(make(), how)
+    assert rounds == list(range(after + 1, 4))
+    assert_same(resumed, fit(make()))
+
+
+def test_an_interrupt_between_rounds(tmp_path: Path) -> None:
+    def stop(_: Any, number: int) -> None:
+        raise KeyboardInterrupt
+
+    checkpoint = Checkpoint(tmp_path / "checkpoint", parser().identity())
+    with pytest.raises(KeyboardInterrupt):
+        fit(parser(), Training(after_round=stop, checkpoint=checkpoint))
+    assert_same(fit(parser(), Training(checkpoint=checkpoint, resume=True)), fit(parser()))
+
+
+def test_without_resume_a_checkpoint_is_written_anew(tmp_path: Path) -> None:
+    checkpoint = cut_short(parser(), tmp_path / "checkpoint", 2)
+    again = fit(parser(rounds=1), Training(checkpoint=checkpoint))
+    assert again.history.rounds == 1
+    loaded = load(checkpoint.path)
+    assert isinstance(loaded, Lvg)
+    assert loaded.history.rounds == 1
+
+
+def test_a_checkpoint_is_a_model(tmp_path: Path) -> None:
+    checkpoint = cut_short(parser(), tmp_path / "checkpoint", 2)
+    loaded, model = load(checkpoint.path), fit(parser(rounds=2))
+    assert isinstance(loaded, Lvg)
+    sentences = [tree.words() for tree in trees()[:20]]
+    assert list(loaded.parse_all(sentences)) == list(model.parse_all(sentences))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 6},
+        {"options": replace(QUICK, merge_fraction=0.4)},
+        {"options": replace(QUICK, split_iterations=7)},
+        {"subtypes": 8},
+        {"unknown": "english"},
+    ],
+    ids=str,
+)
+def test_other_options_are_refused(change: dict[str, Any], tmp_path: Path) -> None:
+    cut_short(parser(), tmp_path / "checkpoint", 1)
+    other = parser(**change)
+    with pytest.raises(LatreeError, match="other options or another treebank"):
+        fit(other, Training(checkpoint=Checkpoint(tmp_path / "checkpoint", other.identity()), resume=True))
+
+
+@pytest.mark.parametrize("data", [trees()[1:], [*trees()[1:], trees()[0]]], ids=["fewer", "another order"])
+def test_another_treebank_is_refused(data: list[Tree], tmp_path: Path) -> None:
+    checkpoint = cut_short(parser(), tmp_path / "checkpoint", 1)
+    with pytest.raises(LatreeError, match="other options or another treebank"):
+        fit(parser(), Training(checkpoint=checkpoint, resume=True), data)
+
+
+def test_a_model_is_no_checkpoint(tmp_path: Path) -> None:
+    fit(parser(rounds=1)).save(tmp_path / "model")
+    with pytest.raises(LatreeError, match="other options or another treebank"):
+        fit(parser(), Training(checkpoint=Checkpoint(tmp_path / "model", parser().identity()), resume=True))
+
+
+# -- the command line
+
+
+@pytest.mark.parametrize("kind", ["trees", "tags"])
+def test_resume(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = toy("dev") if kind == "trees" else write_conllu(tmp_path / "dev.conllu", trees())
+    size = ("--rounds", "2") if kind == "trees" else ("--subtypes", "4")
+    command = ("train", "lvg", source, *size, *CLI)
+    whole = latree(*command, "-o", tmp_path / "whole", "--quiet")
+    assert (whole.code, whole.err) == (0, "")
+    output, checkpoint = tmp_path / "model", tmp_path / "model.checkpoint"
+    with monkeypatch.context() as patched:
+        after_round = Reporter.after_round
+
+        def stop(self: Reporter, model: Any, number: int) -> None:
+            after_round(self, model, number)
+            raise KeyboardInterrupt
+
+        patched.setattr(Reporter, "after_round", stop)
+        outcome = latree(*command, "-o", output)
+    assert outcome.code == 130
+    assert checkpoint.exists()
+    assert not output.exists()
+    shutil.copy(checkpoint, tmp_path / "kept")
+    outcome = latree(*command, "-o", output, "--resume")
+    assert outcome.code == 0
+    assert "round 2 of 2" in outcome.err
+    assert "round 1 of 2" not in outcome.err
+    assert not checkpoint.exists()
+    one, other = load(output), load(tmp_path / "whole")
+    assert isinstance(one, Subtyped)
+    assert isinstance(other, Subtyped)
+    assert one.theta.tolist() == other.theta.tolist()
+    assert one.size.tolist() == other.size.tolist()
+    assert one.lexicon.pair_count.tolist() == other.lexicon.pair_count.tolist()
+    shutil.copy(tmp_path / "kept", checkpoint)
+    refused = latree(*command, "-o", output, "--resume", "--seed", "9")
+    assert refused.code == 1
+    assert "model.checkpoint: made with other options" in refused.err
+
+
+def test_nothing_to_resume(tmp_path: Path) -> None:
+    outcome = latree("train", "lvg", toy("dev"), "--rounds", "1", *CLI, "-o", tmp_path / "model", "--resume")
+    assert outcome.code == 0
+    assert "model.checkpoint: no checkpoint there; training from the start" in outcome.err
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]

@@ -1,0 +1,390 @@
+"""Training under the infinite PCFG's prior: its updates, its bound, what it leaves unused, and the command."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import gammaln, psi
+
+from latree.arrays import Floats
+from latree.checkpoint import Checkpoint
+from latree.cli.training import Reporter
+from latree.data import toy
+from latree.errors import LatreeError
+from latree.grammar import NONE, count_rules
+from latree.latent_treebank import LatentTreebank
+from latree.models import load
+from latree.models.lvg import Lvg
+from latree.models.parser import tagged_sentences
+from latree.models.subtyped import Training
+from latree.split_merge import Expectation, Progress, Refined, SplitMergeOptions, first_grammar, fit, split
+from latree.subtypes import Layout
+from latree.tree import Tree
+from latree.variational import (
+    MeanField,
+    RulePrior,
+    VariationalOptions,
+    WordPrior,
+    break_stick,
+    digamma,
+    drop_unused,
+)
+from latree.words import Lexicon, LexiconOptions
+from tests.command import done, latree, toy_trees
+
+QUICK = SplitMergeOptions(split_iterations=8)
+PRIOR = VariationalOptions(truncation=4, iterations=8)
+TREES = [
+    Tree.read(line)
+    for line in (
+        "(ROOT (S (NP (N dogs)) (VP (V bark))))",
+        "(ROOT (S (NP (N dogs)) (VP (V bark) (NP (N cats)))))",
+        "(ROOT (S (NP (D the) (N dog)) (VP (V barks))))",
+        "(ROOT (S (NP (D a) (N cat)) (VP (V sleeps))))",
+    )
+]
+
+
+def ignore(_: Progress) -> None:
+    pass
+
+
+def prepared(trees: list[Tree], rounds: int = 1, noise: float = 20.0) -> tuple[LatentTreebank, Refined]:
+    """A treebank, and a grammar whose symbols were split so often, halves well apart."""
+    nodes = Lvg().binarise(trees)
+    grammar, counts = count_rules(nodes)
+    sentences = tagged_sentences(grammar, nodes)
+    lexicon = Lexicon.count(sentences, len(grammar.tags), "neutral", LexiconOptions(rare=1))
+    treebank = LatentTreebank.of(grammar, nodes, lexicon)
+    options, rng = SplitMergeOptions(noise=noise), np.random.default_rng(3)
+    state = first_grammar(treebank, counts, options, rng)
+    for _ in range(rounds):
+        state = split(state, options, rng)
+    return treebank, state
+
+
+def mean_field(treebank: LatentTreebank, state: Refined, prior: VariationalOptions) -> MeanField:
+    return MeanField(treebank.shared, treebank.lexical(state.layout), state, prior)
+
+
+def log_likelihood(treebank: LatentTreebank, state: Refined) -> float:
+    return Expectation(treebank.shared, treebank.lexical(state.layout), state).run()[0]
+
+
+# -- the updates
+
+
+@pytest.mark.parametrize("x", [1e-12, 1e-3, 0.3, 1.0, 5.99, 6.0, 17.5, 1e6])
+def test_digamma(x: float) -> None:
+    assert digamma(x) == pytest.approx(psi(x), rel=1e-11)
+
+
+def test_sticks_by_hand() -> None:
+    # Sorted: t = 3, 1, 0; v = 4/(4+2+1), 2/(2+2), 1/(1+2).
+    beta, log_prior = break_stick(np.array([1.0, 3.0, 0.0]), 2.0)
+    np.testing.assert_allclose(beta, [3 / 7 / 2, 4 / 7, 3 / 7 / 2 / 3])
+    expected = sum(np.log(2 * v * (1 - v) ** 2) for v in (4 / 7, 1 / 2, 1 / 3))
+    assert log_prior == pytest.approx(expected)
+
+
+def test_sticks_are_the_best_of_their_kind() -> None:
+    rng, t, gamma = np.random.default_rng(0), np.array([4.0, 2.5, 0.3]), 0.7
+
+    def objective(beta: Floats, log_prior: float) -> float:
+        return float(t @ np.log(beta)) + log_prior
+
+    best = objective(*break_stick(t, gamma))
+    for _ in range(200):
+        v, order = rng.random(3), rng.permutation(3)
+        beta = np.empty(3)
+        beta[order] = v * np.append(1.0, np.cumprod(1 - v)[:-1])
+        assert objective(beta, float(np.log(gamma * v * (1 - v) ** gamma).sum())) <= best
+
+
+def test_rule_weights_by_hand() -> None:
+    treebank, state = prepared(TREES)
+    prior = RulePrior(state.layout, replace(PRIOR, strength=2.0, rule_prior=0.5))
+    counts = np.random.default_rng(1).random(len(state.theta)) * 3
+    prior.update_beta(counts)
+    theta, _ = prior.weights(counts)
+    layout, rules = state.layout, treebank.grammar.rules
+    rule = int(np.flatnonzero(rules[:, 2] != NONE)[0])
+    a, b, c = rules[rule]
+    n = layout.tensor(counts, rule)[1 if layout.size[a] > 1 else 0]
+    x = 1 if layout.size[a] > 1 else 0
+    siblings = np.flatnonzero(rules[:, 0] == a)
+    total = sum(layout.tensor(counts, int(r))[x].sum() for r in siblings)
+    rho = np.exp(psi(n.sum() + 0.5) - psi(total + 0.5 * len(siblings)))
+    beta_b, beta_c = (prior.beta[layout.offset[s] : layout.offset[s + 1]] for s in (b, c))
+    expected = rho * np.exp(psi(n + 2.0 * np.outer(beta_b, beta_c)) - psi(n.sum() + 2.0))
+    np.testing.assert_allclose(layout.tensor(theta, rule)[x], expected)
+
+
+def test_word_weights_by_hand() -> None:
+    treebank, state = prepared(TREES)
+    lexical = treebank.lexical(state.layout)
+    counts = np.random.default_rng(1).random(len(state.emissions))
+    emissions, _ = WordPrior(lexical, 2.0).weights(counts)
+    tag = treebank.grammar.tag_index[next(s for s in treebank.grammar.tags if s.label == "N")]
+    mine = lexical.column == lexical.layout.tag_columns[tag]
+    frequent = np.flatnonzero(mine & ~lexical.is_rare)
+    assert len(frequent) == 1  # "dogs", two of five
+    expected = np.exp(psi(counts[frequent] + 2.0 * 2 / 5) - psi(counts[mine].sum() + 2.0))
+    np.testing.assert_allclose(emissions[frequent], expected)
+    rare = np.flatnonzero(mine & lexical.is_rare)  # one class, shared by three
+    expected = np.exp(psi(counts[rare].sum() + 2.0 * 3 / 5) - psi(counts[mine].sum() + 2.0)) / 3
+    np.testing.assert_allclose(emissions[rare], expected)
+
+
+def test_large_counts_give_relative_frequencies() -> None:
+    treebank, state = prepared(TREES)
+    lexical = treebank.lexical(state.layout)
+    counts = 1e8 * (0.1 + np.random.default_rng(1).random(len(state.theta)))
+    words = 1e8 * (0.1 + np.random.default_rng(2).random(len(state.emissions)))
+    theta, _ = RulePrior(state.layout, PRIOR).weights(counts)
+    emissions, _ = WordPrior(lexical, 1.0).weights(words)
+    np.testing.assert_allclose(emissions, lexical.estimate(words), rtol=1e-6)
+    state.layout.normalise(counts)
+    np.testing.assert_allclose(theta, counts, rtol=1e-6)
+
+
+def test_the_mean_is_a_grammar() -> None:
+    treebank, state = prepared(TREES)
+    mean = mean_field(treebank, state, PRIOR).mean(state)
+    totals = state.layout.parent_counts(mean.theta)
+    first = state.layout.offset[treebank.grammar.first_tag]
+    np.testing.assert_allclose(totals[:first], 1.0)
+    assert mean.theta.min() > 0
+
+
+# -- the bound
+
+
+def _divergence(q: Floats, p: Floats) -> float:
+    """KL of two Dirichlets, given all of their parameters."""
+    expected = psi(q) - psi(q.sum())
+    whole = gammaln(q.sum()) - gammaln(q).sum() - gammaln(p.sum()) + gammaln(p).sum()
+    return float(whole + ((q - p) * expected).sum())
+
+
+def _rule_divergence(layout: Layout, prior: RulePrior, counts: Floats) -> float:
+    total, options = 0.0, prior.options
+    for symbol, size in enumerate(layout.size):
+        mine = np.flatnonzero(layout.grammar.rules[:, 0] == symbol)
+        for x in range(size if len(mine) else 0):
+            n = [layout.tensor(counts, int(r))[x] for r in mine]
+            rows = np.array([one.sum() for one in n])
+            total += _divergence(rows + options.rule_prior, np.full(len(mine), options.rule_prior))
+            for rule, one in zip(mine, n, strict=True):
+                parts = [
+                    np.ones(1) if s == NONE else prior.beta[layout.offset[s] : layout.offset[s + 1]]
+                    for s in layout.grammar.rules[rule, 1:]
+                ]
+                p = options.strength * np.outer(*parts).ravel()
+                rest = options.strength - p.sum()
+                if rest > 1e-9:  # what lies beyond the truncation
+                    total += _divergence(np.append(one.ravel() + p, rest), np.append(p, rest))
+                else:
+                    total += _divergence(one.ravel() + p, p)
+    return total
+
+
+def test_the_bound_is_that_of_its_definition() -> None:
+    treebank, state = prepared(TREES, rounds=2)
+    step = mean_field(treebank, state, replace(PRIOR, word_prior=0.0))
+    for _ in range(3):
+        counts = step.counts.rules.copy()
+        step.maximise(None)
+        bound, result = step.run()
+        expected = result.log_z.sum() - _rule_divergence(state.layout, step.rule_prior, counts)
+        assert bound == pytest.approx(expected + step.rule_prior.log_prior, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "prior",
+    [
+        PRIOR,
+        replace(PRIOR, strength=0.05, rule_prior=0.05, word_prior=0.1),
+        replace(PRIOR, strength=20.0, concentration=5.0, word_prior=0.0),
+        replace(PRIOR, concentration=0.1),
+    ],
+)
+def test_the_bound_never_falls(prior: VariationalOptions) -> None:
+    treebank, state = prepared(toy_trees("dev"), rounds=2, noise=5.0)
+    step = mean_field(treebank, state, prior)
+    bounds: list[float] = []
+    fit(treebank, state, 30, "variational", lambda p: bounds.append(p.log_likelihood), step=step)
+    assert len(bounds) == 30
+    assert np.diff(bounds).min() > -1e-7 * abs(bounds[-1])
+    assert bounds[-1] > bounds[0] + 10
+
+
+def test_a_bound_that_falls_is_told() -> None:
+    treebank, state = prepared(TREES)
+    step = mean_field(treebank, state, PRIOR)
+    with pytest.raises(LatreeError, match="the evidence lower bound became nan"):
+        step.score = np.nan
+        fit(treebank, state, 1, "variational", ignore, step=step)
+
+
+# -- unused subtypes
+
+
+def test_unused_subtypes_are_dropped() -> None:
+    treebank, state = prepared(toy_trees("dev"), rounds=1)
+    state = fit(treebank, state, 10, "split", ignore)
+    lexical = treebank.lexical(state.layout)
+    frequency = np.tile([3.0, 1e-9], int(state.layout.offset[-1] + 1) // 2)[: int(state.layout.offset[-1])]
+    frequency[0] = 1.0
+    frequency[1:] = np.tile([3.0, 1e-9], len(frequency) // 2)
+    small = drop_unused(lexical, state, frequency, 0.5)
+    assert small.layout.size.tolist() == [1] * len(state.layout.size)
+    assert [len(parent) for parent in small.history.parents[-1]] == [1] * len(small.layout.size)
+    totals = small.layout.parent_counts(small.theta)
+    np.testing.assert_allclose(totals[: small.layout.offset[treebank.grammar.first_tag]], 1.0)
+
+
+def test_dropping_the_unused_hardly_changes_the_likelihood() -> None:
+    treebank, state = prepared(toy_trees("dev"), rounds=3, noise=5.0)
+    step = mean_field(treebank, state, replace(PRIOR, strength=0.1, rule_prior=0.1))
+    fit(treebank, state, 40, "variational", ignore, step=step)
+    mean, model_lexical = step.mean(state), step.lexical
+    from latree.split_merge import subtype_counts
+
+    small = drop_unused(model_lexical, mean, subtype_counts(model_lexical, step.counts), 0.5)
+    assert small.subtypes < 0.8 * mean.subtypes
+    before, after = log_likelihood(treebank, mean), log_likelihood(treebank, small)
+    assert after == pytest.approx(before, rel=0.01)
+
+
+def planted(sentences: int = 300) -> list[Tree]:
+    """Subject and verb agree in number; nothing else is hidden."""
+    rng, trees = np.random.default_rng(0), []
+    nouns, verbs = [["dog", "cat", "bird"], ["dogs", "cats", "birds"]], [["runs", "sits"], ["run", "sit"]]
+    for _ in range(sentences):
+        k = int(rng.random() < 0.5)
+        noun, verb = rng.choice(nouns[k]), rng.choice(verbs[k])
+        trees.append(Tree.read(f"(ROOT (S (NP (D the) (N {noun})) (VP (V {verb}))))"))
+    return trees
+
+
+def test_the_prior_finds_how_many_subtypes_were_planted() -> None:
+    model = Lvg(estimator="variational", prior=VariationalOptions(truncation=8, iterations=60)).fit(planted())
+    size = {str(symbol): n for symbol, n in zip(model.grammar.symbols, model.size.tolist(), strict=True)}
+    print(size)
+    assert size["N"] == size["V"] == size["NP"] == size["VP"] == 2
+    assert size["D"] == 1
+
+
+# -- the model
+
+
+def variational(seed: int = 0, **changes: Any) -> Lvg:
+    return Lvg(estimator="variational", prior=replace(PRIOR, **changes), options=QUICK, seed=seed)
+
+
+def test_seeds_repeat() -> None:
+    trees = toy_trees("dev")
+    one, same, other = (variational(seed).fit(trees) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(one.theta, same.theta)
+    assert one.theta.shape != other.theta.shape or not np.array_equal(one.theta, other.theta)
+
+
+def test_it_is_an_ordinary_model(tmp_path: Path) -> None:
+    trees = toy_trees("dev")
+    model = variational().fit(trees)
+    assert model.size.max() <= 4
+    assert model.history.rounds == 2
+    model.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert isinstance(loaded, Lvg)
+    assert loaded.training["prior"]["truncation"] == 4
+    for tree in trees[:10]:
+        parse = loaded.parse(tree.words())
+        assert parse.status == "ok"
+        assert parse.tree == model.parse(tree.words()).tree
+
+
+def test_a_training_taken_up_again_ends_where_it_would_have(tmp_path: Path) -> None:
+    def stop(_: Any, number: int) -> None:
+        raise KeyboardInterrupt
+
+    trees = toy_trees("dev")
+    checkpoint = Checkpoint(tmp_path / "checkpoint", variational().identity())
+    with pytest.raises(KeyboardInterrupt):
+        variational().fit(trees, Training(after_round=stop, checkpoint=checkpoint))
+    resumed = variational().fit(trees, Training(checkpoint=checkpoint, resume=True))
+    np.testing.assert_array_equal(resumed.theta, variational().fit(trees).theta)
+    for other in (Lvg(options=QUICK), variational(concentration=2.0)):
+        with pytest.raises(LatreeError, match="other options"):
+            other.fit(trees, Training(checkpoint=Checkpoint(checkpoint.path, other.identity()), resume=True))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"estimator": "variational", "subtypes": 4},
+        {"prior": PRIOR},
+        {"estimator": "variational", "prior": VariationalOptions(truncation=6)},
+    ],
+)
+def test_options_that_contradict(options: dict[str, Any]) -> None:
+    with pytest.raises(LatreeError):
+        Lvg(**options)
+
+
+@pytest.mark.parametrize("options", [{"concentration": 0.0}, {"strength": -1.0}, {"word_prior": -1.0}])
+def test_priors_that_are_none(options: dict[str, float]) -> None:
+    with pytest.raises(LatreeError, match="positive"):
+        VariationalOptions(**options)  # type: ignore[arg-type]
+
+
+# -- the command
+
+COMMAND = ("train", "lvg", toy("dev"), "--estimator", "variational", "--truncation", "4", "--split-iterations", "8")
+
+
+def test_command(tmp_path: Path) -> None:
+    outcome = latree(*COMMAND, "--dev", toy("dev"), "-o", tmp_path / "model")
+    assert outcome.code == 0, outcome.err
+    assert "round 2 of 2" in outcome.err
+    assert "lower bound -" in outcome.err
+    assert "subtypes used, of 4 at most: 4: " in outcome.err
+    assert not (tmp_path / "model.checkpoint").exists()
+    parsed = done("parse", "-m", tmp_path / "model", stdin="the teacher sleeps .\n")
+    assert parsed.out.startswith("(ROOT (S (NP")
+    assert done("show", "-m", tmp_path / "model").out
+
+
+def test_command_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(self: Reporter, model: Any, number: int) -> None:
+        raise KeyboardInterrupt
+
+    done(*COMMAND, "-o", tmp_path / "whole", "--quiet")
+    with monkeypatch.context() as patched:
+        patched.setattr(Reporter, "after_round", stop)
+        assert latree(*COMMAND, "-o", tmp_path / "model", "--quiet").code != 0
+    assert (tmp_path / "model.checkpoint").exists()
+    done(*COMMAND, "-o", tmp_path / "model", "--quiet", "--resume")
+    whole, resumed = load(tmp_path / "whole"), load(tmp_path / "model")
+    np.testing.assert_array_equal(whole.theta, resumed.theta)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "told"),
+    [
+        ("lvg", ["--truncation", "8"], "--truncation has no effect with --estimator em"),
+        ("lvg", ["--estimator", "variational", "--merge", "0.2"], "--merge has no effect"),
+        ("lvg", ["--estimator", "variational", "--rounds", "2"], "--rounds has no effect"),
+        ("lvg", ["--estimator", "variational", "--truncation", "6"], "power of two"),
+        ("pcfg", ["--estimator", "variational"], "--estimator is for lvg"),
+    ],
+)
+def test_options_without_effect_are_refused(kind: str, options: list[str], told: str, tmp_path: Path) -> None:
+    outcome = latree("train", kind, toy("dev"), *options, "-o", tmp_path / "model")
+    assert outcome.code != 0
+    assert told in " ".join(outcome.err.replace("│", " ").split())
