@@ -15,8 +15,8 @@ demo: install
 	$(BIN)/python scripts/demo.py
 
 test: install
-	$(BIN)/ruff check src tests scripts
-	$(BIN)/ruff format --check src tests scripts
+	$(BIN)/ruff check src tests scripts bench
+	$(BIN)/ruff format --check src tests scripts bench
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q
 

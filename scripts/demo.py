@@ -35,7 +35,7 @@ def main() -> None:
     width = get_terminal_size().columns if sys.stdout.isatty() else 110
     with step("Loading the English grammar that ships, and compiling the kernels, once (later runs find them on disk)"):
         english: Any = latree.load()
-        parse = english.parse(["The", "cat", "sat", "on", "the", "mat", "."])
+        parse = english.parse(["The", "mice", "were", "fed", "a", "high", "fat", "diet", "for", "two", "weeks", "."])
     show(parse, draw(parse.tree, width))
 
     with step("Training a grammar with hidden subtypes on the toy treebank: three rounds of split and merge"):

@@ -30,11 +30,13 @@ def trees() -> list[Tree]:
 
 
 def parser(**changes: Any) -> Lvg:
-    return Lvg(**{"rounds": 3, "seed": 5, "options": QUICK} | changes)
+    options: dict[str, Any] = {"rounds": 3, "seed": 5, "options": QUICK}
+    return Lvg(**options | changes)
 
 
 def tagger(**changes: Any) -> LvgTagger:
-    return LvgTagger(**{"subtypes": 8, "seed": 5, "options": QUICK} | changes)
+    options: dict[str, Any] = {"subtypes": 8, "seed": 5, "options": QUICK}
+    return LvgTagger(**options | changes)
 
 
 def fit(model: Any, how: Training | None = None, data: list[Tree] | None = None) -> Any:
@@ -115,7 +117,7 @@ def test_a_checkpoint_is_a_model(tmp_path: Path) -> None:
         {"subtypes": 8},
         {"unknown": "english"},
     ],
-    ids=str,
+    ids=["seed", "merging", "iterations", "subtypes", "unknown words"],
 )
 def test_other_options_are_refused(change: dict[str, Any], tmp_path: Path) -> None:
     cut_short(parser(), tmp_path / "checkpoint", 1)

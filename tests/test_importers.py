@@ -98,20 +98,21 @@ def test_any_of_the_four_names_will_do(prefix: Path, suffix: str) -> None:
 def test_the_chain_is_dropped_and_true_rules_stay(prefix: Path) -> None:
     grammar = import_grammar(prefix).grammar
     rules = {grammar.describe(rule) for rule in range(len(grammar.rules))}
-    assert "TOP -> S" in rules and "S -> VP" in rules and "VP -> V" in rules
-    assert "TOP -> VP" not in rules and not any(rule == "S -> S" for rule in rules)
+    assert rules >= {"TOP -> S", "S -> VP", "VP -> V"}
+    assert rules.isdisjoint({"TOP -> VP", "S -> S", "VP -> VP", "TOP -> TOP"})
 
 
 def test_words_keep_their_probabilities(prefix: Path) -> None:
     model = import_grammar(prefix)
     assert emissions(model, "otters")["N"] == pytest.approx([0.4, 0.01])
-    assert emissions(model, "fish") == pytest.approx({"N": [0.3, 0.2], "V": [0.25], "D": emissions(model, "fish")["D"]})
+    assert emissions(model, "fish")["N"] == pytest.approx([0.3, 0.2])
+    assert emissions(model, "fish")["V"] == pytest.approx([0.25])
     assert emissions(model, "(")["N"][0] == pytest.approx(0.001)  # brackets are words like others here
 
 
 def test_classes_keep_theirs_up_to_a_factor(prefix: Path) -> None:
     model = import_grammar(prefix)
-    plural, other = emissions(model, "badgers"), emissions(model, "badger")
+    plural, other = emissions(model, "badgers"), emissions(model, "newt")
     assert plural["N"][0] / plural["N"][1] == pytest.approx(20, rel=1e-2)
     assert other["N"][0] / other["V"][0] == pytest.approx(1, rel=1e-2)
     assert other["N"][1] / other["N"][0] == pytest.approx(2, rel=1e-2)
@@ -174,10 +175,10 @@ def test_faults_of_the_whole(prefix: Path, tmp_path: Path) -> None:
     with pytest.raises(LatreeError, match="no such file"):
         import_grammar(tmp_path / "absent")
     (tmp_path / "note.txt").write_text("nothing", encoding="utf-8")
-    with pytest.raises(LatreeError, match="neither a .gr file nor"):
+    with pytest.raises(LatreeError, match=r"neither a \.gr file nor"):
         import_grammar(tmp_path / "note.txt")
     change(prefix, "lexicon", "D the [0.9]", "D the [0.9]\nVP the [0.9]")
-    with pytest.raises(LatreeError, match="VP: both phrase and tag"):
+    with pytest.raises(LatreeError, match="VP: both a phrase and a tag"):
         import_grammar(prefix)
     prefix.with_suffix(".splits").unlink()
     with pytest.raises(LatreeError, match=r"small\.splits"):
@@ -185,10 +186,8 @@ def test_faults_of_the_whole(prefix: Path, tmp_path: Path) -> None:
 
 
 def test_descent_numbers_every_generation() -> None:
-    leaves = [SplitTree(k) for k in range(3)]
-    tree = SplitTree(
-        0, [SplitTree(0, [SplitTree(0, [leaves[0]])]), SplitTree(1, [SplitTree(1, [leaves[1], leaves[2]])])]
-    )
+    one, two, three = (SplitTree(k) for k in range(3))
+    tree = SplitTree(0, [SplitTree(0, [SplitTree(0, [one])]), SplitTree(1, [SplitTree(1, [two, three])])])
     assert [parents.tolist() for parents in descent(tree).parents] == [[0, 0], [0, 1], [0, 1, 1]]
     assert descent(tree).leaves == [0, 1, 2]
 
@@ -245,7 +244,8 @@ def test_probabilities_are_theirs(berkeley: Path, rounds: int) -> None:
 
 def test_text_and_gr_are_the_same_rules(berkeley: Path) -> None:
     whole, text = import_grammar(berkeley / "en-wsj-2.gr"), import_grammar(berkeley / "en-wsj-2.grammar")
-    assert text.grammar == whole.grammar
+    assert text.grammar.symbols == whole.grammar.symbols
+    assert text.grammar.rules.tolist() == whole.grammar.rules.tolist()
     assert text.theta == pytest.approx(whole.theta, abs=5e-3)
     assert [kind.tolist() for step in text.history.parents for kind in step] == [
         kind.tolist() for step in whole.history.parents for kind in step
@@ -253,16 +253,17 @@ def test_text_and_gr_are_the_same_rules(berkeley: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("grammar", "theirs", "share"),
-    [("en-wsj-2.gr", "en-wsj-2.dev.mrg", 0.95), ("en-wsj-4.gr", "en-wsj-4.dev.accurate.mrg", 0.95)],
+    ("grammar", "theirs"),
+    [("en-wsj-2.gr", "en-wsj-2.dev.mrg"), ("en-wsj-4.gr", "en-wsj-4.dev.accurate.mrg")],
 )
-def test_trees_are_theirs(berkeley: Path, shared: Path, grammar: str, theirs: str, share: float) -> None:
+def test_trees_are_theirs(berkeley: Path, shared: Path, grammar: str, theirs: str) -> None:
+    """Nearly all: the two prune by other quantities.  (A chain of unary rules scored as one event explains none.)"""
     model = import_grammar(berkeley / grammar)
     model.cascade = ACCURATE
     reference = trees_of(berkeley / theirs)
     gold = trees_of(shared / "data" / "constituency" / "en-wsj" / "dev.mrg")
     parses = [parse.tree for parse in model.parse_all([tree.words() for tree in gold])]
     same = sum(str(ours) == str(other) for ours, other in zip(parses, reference, strict=True))
-    assert same >= share * len(gold)
+    assert same >= 0.95 * len(gold)
     f1 = [score_trees(gold, trees).evalb.f1 for trees in (parses, reference)]
-    assert f1[0] == pytest.approx(f1[1], abs=0.3)
+    assert f1[0] == pytest.approx(f1[1], abs=0.2)

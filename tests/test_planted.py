@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import pytest
-
 from bench.planted import (
     hidden_subtypes,
     known_words_only,
@@ -17,6 +16,7 @@ from bench.planted import (
     weighted_v_measure,
     without_subtypes,
 )
+
 from latree import Pcfg, Tree
 from latree.models.lvg import Lvg
 

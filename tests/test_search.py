@@ -101,5 +101,5 @@ def test_sentences_of_a_batch_do_not_mix() -> None:
 
 
 def test_an_unknown_objective_is_named() -> None:
-    with pytest.raises(LatreeError, match=r"'best'; expected one of max-rule, max-rule-sum, viterbi"):
+    with pytest.raises(LatreeError, match=r"'best'; expected one of max-rule, max-rule-sum, variational, mbr, viterbi"):
         full_search(*example(0)).best("best")  # type: ignore[arg-type]

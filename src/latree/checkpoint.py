@@ -37,6 +37,8 @@ class Checkpoint:
 
     def identity(self, treebank: LatentTreebank) -> str:
         digest = hashlib.sha256(json.dumps(self.options, sort_keys=True).encode())
+        digest.update("\n".join(map(str, treebank.grammar.symbols)).encode())
+        digest.update("\n".join(treebank.vocabulary).encode("utf-8", "surrogatepass"))
         for array in (treebank.forest.rule, treebank.forest.ends, treebank.entries.word):
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()

@@ -23,7 +23,6 @@ from latree.grammar import Grammar
 from latree.jit import kernel
 from latree.tree import Tree
 
-
 _TIE = 1e-6  # what a posterior weighs where it is only to break ties
 
 

@@ -69,6 +69,7 @@ class LatentTreebank:
     forest: Forest  # a node an item
     shared: Forest  # a distinct subtree an item: what EM sums over
     entries: Entries
+    vocabulary: tuple[str, ...]  # what the entries' words are
     words: int  # tokens in all
 
     @classmethod
@@ -93,7 +94,7 @@ class LatentTreebank:
     @classmethod
     def _of_pieces(cls, grammar: Grammar, pieces: Sequence[Piece], index: EntryIndex) -> LatentTreebank:
         forest = assemble(pieces, len(grammar.rules))
-        return cls(grammar, forest, share(forest), index.entries(), len(index.tokens))
+        return cls(grammar, forest, share(forest), index.entries(), index.lexicon.vocabulary, len(index.tokens))
 
     def lexical(self, layout: Layout) -> LexicalLayout:
         return LexicalLayout(self.entries, layout)

@@ -70,7 +70,7 @@ class Search:
     @cached_property
     def forest(self) -> Forest:
         survivors = assemble([self._pruned(one) for one in self.coarse], len(self.model.grammar.rules))
-        looseness = self.threshold / self.model.threshold
+        looseness = self.threshold / self.model.threshold if self.model.threshold else 0.0
         return self.model.refine(survivors, self.all_emissions, looseness)
 
     @cached_property

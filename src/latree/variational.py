@@ -15,7 +15,7 @@ K subtypes of a symbol are given derivations; the rest of the stick stays with t
 
 Mean field: q(derivations) q(rho) q(psi) q(phi), beta a point.  With n the expected counts, every multinomial becomes
 
-    W = exp(Psi(n + a)) / exp(Psi(sum of n + a))                               (Liang et al. 2007, section 3.1)
+    W = exp(Psi(n + a)) / exp(Psi(sum of n + a))
 
 and takes the place of relative frequency.  As exp(Psi(n)) is about n - 1/2, and far less for n below 1, what is seldom
 used is used still less.  The evidence lower bound after the sweep that W is used in is
@@ -23,7 +23,7 @@ used is used still less.  The evidence lower bound after the sweep that W is use
     L = log Z(W) - sum n log W + sum log D(n; a) + log p(beta)
     D(n; a) = Gamma(a.) / Gamma(a. + n.) prod_k Gamma(a_k + n_k) / Gamma(a_k)      a., n.: sums over k
 
-with n the counts that W was made of.  Beta raises sum log D + log p(beta) by Minka's bound on the Gamma function:
+with n the counts that W was made of.  Beta raises sum log D + log p(beta) by Minka's (2000) bound on Gamma functions:
 
     t_yz = a_yz (Psi(a_yz + n_yz) - Psi(a_yz)),  a_yz = alpha beta_y beta_z      draws from beta behind n_yz, expected
     t_k = sum of all t in which k is a child's subtype, subtypes sorted by it
@@ -31,16 +31,20 @@ with n the counts that W was made of.  Beta raises sum log D + log p(beta) by Mi
 
 which is the maximum of sum_k t_k log beta_k + log p(v) over the order of the sticks and the logits of v: in that basis
 p(v_k) is proportional to v_k (1 - v_k)^gamma, and no stick is ever broken at its end.  None of these steps lowers L.
+(The paper climbs to beta by projected gradient, and starts with all K subtypes.  Here they come by doublings, with
+merges that raise L in between: that ends at a higher L, and each doubling is a level of coarse-to-fine parsing.)
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln, psi
+from scipy.special import gammaln, psi, xlogy
 
 from latree.arrays import Floats, Longs
 from latree.errors import LatreeError
@@ -56,11 +60,12 @@ from latree.split_merge import (
     SplitMergeOptions,
     Watch,
     fit,
+    keep_all,
     map_entries,
     split,
     subtype_counts,
 )
-from latree.subtypes import LEAST, Layout, averaging, membership, transform
+from latree.subtypes import LEAST, History, Layout, averaging, membership, transform
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ class VariationalOptions:
     truncation: int = 16  # K: subtypes of a symbol at most, a power of two
     concentration: float = 1.0  # gamma: the larger, the more subtypes are expected
     strength: float = 1.0  # alpha: how closely children's subtypes follow beta
-    rule_prior: float = 1.0  # a_r
+    rule_prior: float = 0.2  # a_r
     word_prior: float = 1.0  # a_w; zero: words by maximum likelihood
     iterations: int = 20  # mean-field iterations of a round
     threshold: float = 0.5  # a subtype with a smaller expected count is unused
@@ -165,15 +170,35 @@ class RulePrior:
         _add_rows(counts, self.layout.start, self.layout.dims, self.row, n)
         return n
 
+    def merge_gains(self, counts: Floats) -> list[Floats]:
+        """For each symbol and pair of halves the gain in sum log D if they were one."""
+        layout, strength, a = self.layout, self.options.strength, self.options.rule_prior
+        gains = [np.zeros(size // 2) for size in layout.size]
+        for rule, (parent, b, c) in enumerate(layout.grammar.rules.tolist()):
+            n, prior = layout.tensor(counts, rule), self._child_prior(rule)[None]
+            rows = n.sum((1, 2))
+            gains[parent] += _gain_as_parents(n, prior).sum((1, 2)) - _gain_as_parents(rows, strength)
+            gains[parent] += _gain_as_parents(rows, a)
+            for child, axis in ((b, 1), (c, 2)):
+                if child != NONE:
+                    gains[child] += _gain_as_children(n, prior, axis)
+        totals = np.split(layout.parent_counts(counts), layout.offset[1:-1])
+        for gain, n, rules in zip(gains, totals, self.rules_of[layout.offset[:-1]], strict=True):
+            gain -= _gain_as_parents(n, a * rules) if rules else 0.0
+        return gains
+
+    def _child_prior(self, rule: int) -> Floats:
+        """alpha beta_B beta_C^T."""
+        (b, c), (_, wide, narrow) = self.children[rule], self.layout.dims[rule]
+        return np.asarray(self.options.strength * np.outer(self.beta[b : b + wide], self.beta[c : c + narrow]))
+
     def mean(self, counts: Floats) -> Floats:
         """The rules' posterior mean, given that no subtype beyond the truncation is drawn."""
         n, layout = self._row_counts(counts) + self.options.rule_prior, self.layout
         rho = n / np.bincount(self.parent, weights=n, minlength=len(self.rules_of))[self.parent]
         theta = np.empty_like(counts)
-        for rule, (b, c) in enumerate(self.children):
-            _, wide, narrow = layout.dims[rule]
-            prior = self.options.strength * np.outer(self.beta[b : b + wide], self.beta[c : c + narrow])
-            psi_mean = layout.tensor(counts, rule) + prior
+        for rule in range(len(self.children)):
+            psi_mean = layout.tensor(counts, rule) + self._child_prior(rule)
             psi_mean *= (rho[self.row[rule] : self.row[rule + 1]] / psi_mean.sum((1, 2)))[:, None, None]
             theta[layout.start[rule] : layout.start[rule + 1]] = psi_mean.ravel()
         return theta
@@ -255,6 +280,19 @@ class WordPrior:
         score += (gammaln(self.a + n) - gammaln(self.a)).sum() - n @ log_w
         return np.exp(log_w)[self.kind] * self.factor, float(score)
 
+    def merge_gains(self, counts: Floats) -> list[Floats]:
+        """For each tag and pair of halves the gain in sum log D if they were one."""
+        # All subtypes of a tag have the same classes, each class its subtypes side by side.
+        columns = self.lexical.layout.tag_columns
+        n = np.bincount(self.kind, weights=counts)
+        gains = []
+        for lo, hi in pairwise(columns.tolist()):
+            parts = np.stack([np.flatnonzero(self.column == column) for column in range(lo, hi)])
+            table, a = np.asarray(n[parts], np.float64), self.a[parts[0]]
+            change = _gain_as_parents(table, a if self.prior else 0).sum(1)
+            gains.append(change - _gain_as_parents(table.sum(1), self.prior))
+        return gains
+
     def mean(self, counts: Floats) -> Floats:
         """The posterior mean of every entry."""
         n = np.bincount(self.kind, weights=counts) + self.a
@@ -303,34 +341,113 @@ def variational_round(
     rng: np.random.Generator,
     watch: Watch,
 ) -> Refined:
-    """Double the subtypes, tell the halves apart by EM, fit under the prior, and drop what it left unused.
+    """Double the subtypes, tell the halves apart by EM, fit under the prior, and drop what it finds no use for.
 
     From almost equal halves, mean-field updates would follow the noise: they settle before the counts say anything.
+    Nor do two halves that are both in use become one by themselves: they are merged where that raises the bound.
     """
-    state = split(state, options, rng)
+    state = keep_all(split(state, options, rng))
     state = fit(treebank, state, options.split_iterations, "split", watch, options.tolerance)
-    step = MeanField(treebank.shared, treebank.lexical(state.layout), state, prior)
-    fit(treebank, state, prior.iterations, "variational", watch, options.tolerance, step=step)
-    return drop_unused(step.lexical, step.mean(state), subtype_counts(step.lexical, step.counts), prior.threshold)
+    for choose in (merged_halves, used):
+        step = MeanField(treebank.shared, treebank.lexical(state.layout), state, prior)
+        fit(treebank, state, prior.iterations, "variational", watch, options.tolerance, step=step)
+        frequency = subtype_counts(step.lexical, step.counts)
+        kinds = choose(treebank, step, frequency, prior.threshold)
+        state = contract(step.lexical, step.mean(state), kinds, frequency)
+    return state
 
 
-def drop_unused(lexical: LexicalLayout, state: Refined, frequency: Floats, threshold: float) -> Refined:
-    """The grammar over the used subtypes; the others become part of their symbol's commonest."""
-    old = state.layout
-    parts = np.split(frequency, old.offset[1:-1])
-    kept = [np.flatnonzero((part >= threshold) | (np.arange(len(part)) == part.argmax())) for part in parts]
-    size = np.array([len(one) for one in kept])
+def contract(lexical: LexicalLayout, state: Refined, kinds: Sequence[Longs], frequency: Floats) -> Refined:
+    """The grammar over classes of subtypes: children are summed, parents averaged by frequency."""
+    old, history = state.layout, state.history
+    size = np.array([int(kind.max()) + 1 for kind in kinds])
     new = Layout(old.grammar, size)
-    kinds = [_kinds(part, one) for part, one in zip(parts, kept, strict=True)]
+    parts = np.split(frequency, old.offset[1:-1])
     mean = [averaging(kind, part, int(n)) for kind, part, n in zip(kinds, parts, size, strict=True)]
     total = [membership(kind, int(n)) for kind, n in zip(kinds, size, strict=True)]
     theta = transform(old, state.theta, new, mean, total)
     emissions = map_entries(lexical, state.emissions, mean[old.grammar.first_tag :])
-    return Refined(new, theta, emissions, state.history.grown([one // 2 for one in kept]))
+    # A class came from where its commonest member did.
+    parents = [last[matrix.argmax(1)] for last, matrix in zip(history.parents[-1], mean, strict=True)]
+    return Refined(new, theta, emissions, History(history.parents[:-1]).grown(parents))
 
 
-def _kinds(part: Floats, kept: Longs) -> Longs:
-    """The map from one symbol's subtypes to those kept."""
-    kind = np.full(len(part), np.searchsorted(kept, part.argmax()))
-    kind[kept] = np.arange(len(kept))
-    return kind
+def used(_: LatentTreebank, step: MeanField, frequency: Floats, threshold: float) -> list[Longs]:
+    """The classes of `contract` that leave the used subtypes; the others become part of their symbol's commonest."""
+    kinds = []
+    for part in np.split(frequency, step.lexical.layout.offset[1:-1]):
+        kept = part >= threshold
+        kept[part.argmax()] = True
+        number = np.cumsum(kept) - 1
+        kinds.append(np.where(kept, number, number[part.argmax()]))
+    return kinds
+
+
+def merged_halves(treebank: LatentTreebank, step: MeanField, frequency: Floats, threshold: float) -> list[Longs]:
+    """The classes of `contract` that make one of all halves whose merge raises the bound."""
+    kinds = []
+    for gain in merge_gains(treebank, step):
+        width = np.where(gain > 0, 1, 2)
+        first = np.cumsum(width) - width
+        kinds.append(np.stack([first, first + width - 1], 1).ravel() if len(gain) else np.zeros(1, np.int64))
+    return kinds
+
+
+def merge_gains(treebank: LatentTreebank, step: MeanField) -> list[Floats]:
+    """For each symbol and each pair of fresh halves: about what the bound gains if they were one again.
+
+    The bound is sum log D(n) plus the entropy of q(derivations).  One half more is one multinomial more, and counts n
+    that were one are shared out: that is the gain in log D, taken port by port.  What is lost is the entropy of the
+    choice between the halves, which is at most the sum over nodes, with posteriors p, of
+
+        (p_i + p_j) log (p_i + p_j) - p_i log p_i - p_j log p_j.
+
+    So the gain is no less than this, but for rules that have a symbol twice; that beta has a stick less is left out.
+    """
+    layout, (rules, words) = step.lexical.layout, step.counts
+    gains = step.rule_prior.merge_gains(rules)
+    for tag, gain in enumerate(step.word_prior.merge_gains(words)):
+        gains[layout.grammar.first_tag + tag] += gain
+    for symbol, lost in enumerate(_half_entropies(treebank, step)):
+        gains[symbol] -= lost
+    return gains
+
+
+def _half_entropies(treebank: LatentTreebank, step: MeanField) -> list[Floats]:
+    """The sum over nodes above, for each symbol and pair."""
+    lexical, theta = step.lexical, step.weights.theta
+    state = Refined(lexical.layout, theta[: step.rules], theta[step.rules :], History())
+    _, result = Expectation(treebank.forest, lexical, state).run()
+    entropies = []
+    for symbol, size in enumerate(lexical.layout.size):
+        items = np.flatnonzero(treebank.forest.symbol == symbol)
+        rows = result.inside.start[items][:, None] + np.arange(size)
+        both = result.inside.row[rows] * result.outside.row[rows]
+        p = both / both.sum(1, keepdims=True)
+        entropies.append(xlogy(_pairs(p, 1), _pairs(p, 1)).sum(0) - _pairs(xlogy(p, p), 1).sum(0))
+    return entropies
+
+
+def _pairs(values: Floats, axis: int) -> Floats:
+    """Sums of halves along an axis; nothing where there are none."""
+    if values.shape[axis] == 1:
+        return values.take([], axis)
+    return np.asarray(np.add.reduceat(values, np.arange(0, values.shape[axis], 2), axis), np.float64)
+
+
+def _log_d(n: Floats, a: Any) -> Floats:
+    """log Gamma(a + n) - log Gamma(a), of which log D is made; without a prior, the logarithm of the likelihood."""
+    if np.ndim(a) == 0 and a == 0:
+        return np.asarray(xlogy(n, n), np.float64)
+    return np.asarray(gammaln(a + n) - gammaln(a), np.float64)
+
+
+def _gain_as_parents(n: Floats, a: Any, axis: int = 0) -> Floats:
+    """The change of `_log_d` where halves' counts are put together under the prior that each had."""
+    return _log_d(_pairs(n, axis), a) - _pairs(_log_d(n, a), axis)
+
+
+def _gain_as_children(n: Floats, a: Floats, axis: int) -> Floats:
+    """The same where their prior is put together as well, for each pair."""
+    change = _log_d(_pairs(n, axis), _pairs(a, axis)) - _pairs(_log_d(n, a), axis)
+    return np.asarray(change.sum(tuple({0, 1, 2} - {axis})), np.float64)

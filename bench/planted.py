@@ -1,0 +1,197 @@
+"""How much of the toy treebank's hidden grammar a training finds again.
+
+    python -m bench.planted [--rounds N] [--seeds N] [--rare N] [--trees N]
+
+The visible trees are learned from; the hidden ones say which subtype each node really has.  Two figures:
+
+V-measure    of the learned subtypes against the hidden ones, category by category and weighted by their nodes; each
+             node counts as the learned subtype that is most probable there, given the tree (0: nothing in common,
+             100: the same partition)
+nats a word  of the test trees, summed over subtypes, under the learned and under the generating grammar
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import runpy
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from latree.binary import Node
+from latree.data import toy
+from latree.forest import assemble, from_trees
+from latree.forms.dense import no_statistics
+from latree.grammar import tagged_words
+from latree.infer import infer
+from latree.models.lvg import Lvg
+from latree.models.pcfg import Pcfg
+from latree.tree import Tree
+from latree.words import LexiconOptions
+
+ROOT = Path(__file__).parents[1]
+_MAKER = runpy.run_path(str(ROOT / "scripts" / "make_toy_treebank.py"))
+_log_probability: Callable[[Any, Tree], float] = _MAKER["log_probability"]
+visible: Callable[[str], str] = _MAKER["visible"]
+
+Pair = tuple[int, str]  # a node's learned subtype and its hidden one
+
+
+class Sum(NamedTuple):
+    """Log-probabilities of trees, a word."""
+
+    learned: float
+    generator: float
+    impossible: int  # trees that the learned grammar cannot derive; they are left out of both
+
+    @property
+    def excess(self) -> float:
+        """How much worse the learned grammar is, in per cent of the generator's."""
+        return 100 * (self.learned / self.generator - 1)
+
+
+def generator() -> Any:
+    """The grammar that made the toy treebank."""
+    return _MAKER["read_grammar"]((toy("train").parent / "grammar.txt").read_text(encoding="utf-8"))
+
+
+def read(part: str, *, hidden: bool = False) -> list[Tree]:
+    return [Tree.read(line) for line in toy(part, hidden=hidden).read_text(encoding="utf-8").splitlines()]
+
+
+def sample(count: int, seed: int = 0) -> list[Tree]:
+    """More trees from the generator, with their hidden subtypes and of the toy treebank's lengths."""
+    grammar, rng, trees = generator(), random.Random(seed), list[Tree]()
+    while len(trees) < count:
+        drawn = _MAKER["sample"](grammar, next(iter(grammar)), rng)
+        if _MAKER["SHORTEST"] <= len(drawn.words()) <= _MAKER["LONGEST"]:
+            trees.append(Tree.read(drawn.brackets(str)))
+    return trees
+
+
+def without_subtypes(tree: Tree) -> Tree:
+    if tree.word is not None:
+        return Tree(visible(tree.label), word=tree.word)
+    return Tree(visible(tree.label), [without_subtypes(child) for child in tree.children])
+
+
+# -- subtypes
+
+
+def learned_subtypes(model: Lvg, tree: Node) -> dict[tuple[int, int, int], list[int]]:
+    """The most probable subtype at every node, by symbol and span; chains of one symbol from the lowest up."""
+    words = [word for word, _ in tagged_words(tree)]
+    grammar = model.grammar
+    tags = len(grammar.tags)
+    entry = [{grammar.first_tag + t: i * tags + t for t in range(tags)} for i in range(len(words))]
+    forest = assemble([from_trees(grammar, [tree], entry, len(words) * tags)], len(grammar.rules))
+    weights = model.weights(model.emissions(words))
+    result = infer(forest, weights, no_statistics(weights), model.widths())
+    found = defaultdict(list)
+    for item, (symbol, span) in enumerate(zip(forest.symbol.tolist(), forest.span.tolist(), strict=True)):
+        rows = slice(result.inside.start[item], result.inside.start[item + 1])
+        found[symbol, *span].append(int((result.inside.row[rows] * result.outside.row[rows]).argmax()))
+    return found
+
+
+def hidden_subtypes(tree: Tree) -> list[tuple[str, int, int, str]]:
+    """(visible label, start, end, hidden label) of every node, the lower of a chain before the higher."""
+    found: list[tuple[str, int, int, str]] = []
+
+    def visit(node: Tree, start: int) -> int:
+        end = start + 1 if node.word is not None else start
+        for child in node.children:
+            end = visit(child, end)
+        found.append((visible(node.label), start, end, node.label))
+        return end
+
+    visit(tree, 0)
+    return found
+
+
+def pairs_by_category(model: Lvg, hidden: Iterable[Tree]) -> dict[str, list[Pair]]:
+    """The learned and the hidden subtype of every node below the root."""
+    number = {symbol.label: k for k, symbol in enumerate(model.grammar.symbols) if symbol.kind in ("phrase", "tag")}
+    pairs = defaultdict(list)
+    for tree in hidden:
+        (binary,) = model.binarise([without_subtypes(tree)])
+        learned = {place: iter(subtypes) for place, subtypes in learned_subtypes(model, binary).items()}
+        for label, start, end, subtype in hidden_subtypes(tree)[:-1]:
+            pairs[label].append((next(learned[number[label], start, end]), subtype))
+    return pairs
+
+
+def v_measure(pairs: Sequence[Pair]) -> float:
+    """The harmonic mean of homogeneity and completeness (Rosenberg & Hirschberg 2007), in per cent."""
+    learned, hidden = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
+    of_learned, of_hidden, of_both = _entropy(learned), _entropy(hidden), _entropy(Counter(pairs))
+    shared = of_learned + of_hidden - of_both
+    homogeneity = shared / of_hidden if of_hidden else 1.0
+    completeness = shared / of_learned if of_learned else 1.0
+    both = homogeneity + completeness
+    return 100 * 2 * homogeneity * completeness / both if both > 1e-12 else 0.0
+
+
+def _entropy(counts: Counter[Any]) -> float:
+    total = counts.total()
+    return -math.fsum(n / total * math.log(n / total) for n in counts.values())
+
+
+def weighted_v_measure(pairs: dict[str, list[Pair]]) -> float:
+    """The mean over the categories that have hidden subtypes, each by its nodes."""
+    split = {label: rows for label, rows in pairs.items() if len({hidden for _, hidden in rows}) > 1}
+    return sum(len(rows) * v_measure(rows) for rows in split.values()) / sum(map(len, split.values()))
+
+
+# -- likelihood
+
+
+def nats_a_word(model: Lvg | Pcfg, trees: Sequence[Tree]) -> Sum:
+    """The mean over the trees that the model can derive."""
+    grammar = generator()
+    rows = [(model.log_prob_tree(tree), _log_probability(grammar, tree), len(tree.words())) for tree in trees]
+    kept = [row for row in rows if math.isfinite(row[0])]
+    words = sum(row[2] for row in kept)
+    return Sum(sum(row[0] for row in kept) / words, sum(row[1] for row in kept) / words, len(rows) - len(kept))
+
+
+def known_words_only(trees: Iterable[Tree], train: Iterable[Tree]) -> list[Tree]:
+    known = {word for tree in train for word in tree.words()}
+    return [tree for tree in trees if known.issuperset(tree.words())]
+
+
+# -- the script
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Compare learned subtypes with the toy treebank's hidden ones.")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--rare", type=int, default=LexiconOptions().rare)
+    parser.add_argument("--trees", type=int, help="train on so many fresh trees, not on the toy treebank's 600")
+    options = parser.parse_args(arguments)
+    hidden = read("train", hidden=True) if options.trees is None else sample(options.trees)
+    train, test = [without_subtypes(tree) for tree in hidden], read("test")
+    known = known_words_only(test, train)
+    print(f"{len(train)} trees; {len(test)} test trees, {len(known)} of them without unknown words")
+    print("| model | subtypes | V-measure | nats a word | generator | worse by | impossible trees | known words only |")
+    print("|---|---|---|---|---|---|---|---|")
+    plain = Pcfg().fit(train)
+    print(_row("pcfg", len(plain.grammar.symbols), 0.0, nats_a_word(plain, test), nats_a_word(plain, known)))
+    for seed in range(options.seeds):
+        model = Lvg(rounds=options.rounds, seed=seed, lexicon=LexiconOptions(rare=options.rare)).fit(train)
+        measure = weighted_v_measure(pairs_by_category(model, hidden[:600]))
+        name = f"lvg, {options.rounds} rounds, seed {seed}"
+        print(_row(name, int(model.size.sum()), measure, nats_a_word(model, test), nats_a_word(model, known)))
+
+
+def _row(name: str, subtypes: int, measure: float, every: Sum, known: Sum) -> str:
+    figures = f"{every.learned:.4f} | {every.generator:.4f} | {every.excess:.1f} % | {every.impossible}"
+    return f"| {name} | {subtypes} | {measure:.1f} | {figures} | {known.learned:.4f}: {known.excess:.1f} % |"
+
+
+if __name__ == "__main__":
+    main()
