@@ -13,6 +13,7 @@ import typer
 
 from latree.cli.bench import bench
 from latree.cli.evaluate import evaluate
+from latree.cli.import_ import import_
 from latree.cli.parse import parse
 from latree.cli.show import show
 from latree.cli.tag import tag
@@ -64,6 +65,7 @@ app.command()(_guarded(parse))
 app.command()(_guarded(tag))
 app.command("eval")(_guarded(evaluate))
 app.command()(_guarded(show))
+app.command("import")(_guarded(import_))
 app.command()(_guarded(bench))
 
 
