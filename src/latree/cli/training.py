@@ -131,7 +131,9 @@ class Reporter:
             print(clear, end="", file=sys.stderr)
             common.note(
                 f"round {number} of {self.rounds}: {int(model.size.sum())} subtypes, "
-                f"{self.reached}, {time.process_time() - self.cpu:.1f} CPU seconds so far"
+                f"{self.reached}, {time.process_time() - self.cpu:.1f} CPU seconds of training so far"
             )
+        before = time.process_time()
         self.score(model)
+        self.cpu += time.process_time() - before  # scoring is no part of the training
         self.started = time.perf_counter()
