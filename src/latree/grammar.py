@@ -30,15 +30,13 @@ class Grammar:
     unary_steps: int  # the most unary rules that may stand on one span, the root's own not counted
     index: dict[Symbol, int] = field(init=False, repr=False, compare=False)
     rule_index: dict[tuple[int, int, int], int] = field(init=False, repr=False, compare=False)
+    first_tag: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "index", {symbol: i for i, symbol in enumerate(self.symbols)})
         rows = map(tuple, self.rules.tolist())
         object.__setattr__(self, "rule_index", {row: i for i, row in enumerate(rows)})
-
-    @property
-    def first_tag(self) -> int:
-        return sum(symbol.kind != "tag" for symbol in self.symbols)
+        object.__setattr__(self, "first_tag", sum(symbol.kind != "tag" for symbol in self.symbols))
 
     @property
     def tags(self) -> tuple[Symbol, ...]:

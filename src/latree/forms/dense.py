@@ -21,6 +21,8 @@ from latree.grammar import Grammar
 from latree.infer import register
 from latree.jit import kernel
 
+SMALL = 64  # numbers in a tensor up to which plain loops beat a call for a matrix product
+
 
 class Dense(NamedTuple):
     """Weights, or statistics of the same type: all tensors laid end to end, lexical entries after the rules."""
@@ -94,7 +96,24 @@ def up(weights: Dense, rule: int, left: Floats, right: Floats, out: Floats) -> N
             for x in range(len(entry)):
                 out[m, x] = entry[x] * left[m, x * step]
     else:
-        np.dot(_outer(left, right), _tensor(weights, rule).T, out)
+        theta = _tensor(weights, rule)
+        if theta.size > SMALL:
+            np.dot(_outer(left, right), theta.T, out)
+        else:
+            _up_small(theta, left, right, out)
+
+
+@kernel
+def _up_small(theta: Floats, left: Floats, right: Floats, out: Floats) -> None:
+    """The same by plain loops."""
+    narrow = right.shape[1]
+    for m in range(len(out)):
+        for x in range(theta.shape[0]):
+            total = 0.0
+            for y in range(left.shape[1]):
+                for z in range(narrow):
+                    total += theta[x, y * narrow + z] * left[m, y] * right[m, z]
+            out[m, x] = total
 
 
 @kernel
@@ -119,16 +138,21 @@ def down(
         _down_entry(weights, rule, parent, left, factor, to_left, stats, share)
     else:
         theta = _tensor(weights, rule)
-        _contract(np.dot(parent, theta), left, right, to_left, to_right)
+        if theta.size > SMALL:
+            _contract(np.dot(parent, theta), left, right, to_left, to_right)
+        else:
+            _down_small(theta, parent, left, right, to_left, to_right)
         for m in range(len(parent)):
             share[m] = 0.0
             for y in range(left.shape[1]):
                 share[m] += factor[m] * to_left[m, y] * left[m, y]
             for x in range(parent.shape[1]):
                 parent[m, x] *= factor[m]  # the gathered rows are ours to spend
-        if len(stats.theta) > 0:
+        if len(stats.theta) > 0 and theta.size > SMALL:
             counts = _tensor(stats, rule)
             counts += theta * np.dot(parent.T, _outer(left, right))
+        elif len(stats.theta) > 0:
+            _tally_small(theta, parent, left, right, _tensor(stats, rule))
 
 
 @kernel
@@ -173,6 +197,34 @@ def _down_entry(
             share[m] += part
             if len(stats.theta) > 0:
                 stats.theta[weights.start[rule] + x] += part
+
+
+@kernel
+def _down_small(theta: Floats, parent: Floats, left: Floats, right: Floats, to_left: Floats, to_right: Floats) -> None:
+    """What a parent says of each child, by plain loops."""
+    narrow = right.shape[1]
+    to_left[:] = 0.0
+    to_right[:] = 0.0
+    for m in range(len(parent)):
+        for y in range(left.shape[1]):
+            for z in range(narrow):
+                part = 0.0
+                for x in range(theta.shape[0]):
+                    part += parent[m, x] * theta[x, y * narrow + z]
+                to_left[m, y] += part * right[m, z]
+                to_right[m, z] += part * left[m, y]
+
+
+@kernel
+def _tally_small(theta: Floats, parent: Floats, left: Floats, right: Floats, counts: Floats) -> None:
+    """Expectations, by plain loops."""
+    narrow = right.shape[1]
+    for m in range(len(parent)):
+        for x in range(theta.shape[0]):
+            for y in range(left.shape[1]):
+                above = parent[m, x] * left[m, y]
+                for z in range(narrow):
+                    counts[x, y * narrow + z] += above * right[m, z] * theta[x, y * narrow + z]
 
 
 @kernel
