@@ -140,11 +140,12 @@ def test_samples(model: Lvg) -> None:
 
 
 def test_projections_are_grammars(model: Lvg, train: list[Tree]) -> None:
-    assert sorted(model.levels) == [0, 1, 2]
-    sizes = [level.layout.size for _, level in sorted(model.levels.items())]
+    levels = [model.levels[rounds] for rounds in range(model.history.rounds)]
+    assert len(levels) == 3
+    sizes = [level.layout.size for level in levels]
     assert sizes[0].tolist() == [1] * len(model.grammar.symbols)
     assert all((few <= many).all() and few.sum() < many.sum() for few, many in itertools.pairwise([*sizes, model.size]))
-    for level in model.levels.values():
+    for level in levels:
         inner = level.layout.offset[model.grammar.first_tag]
         np.testing.assert_allclose(level.layout.parent_counts(level.theta)[:inner], 1.0, rtol=1e-6)
         np.testing.assert_allclose(level.columns.sum(0), 1.0, rtol=1e-6)

@@ -22,6 +22,7 @@ from latree.infer import register
 from latree.jit import kernel
 
 SMALL = 64  # numbers in a tensor up to which plain loops beat a call for a matrix product
+FEW = 8  # edges up to which a large tensor's expectations are added without a matrix product
 
 
 class Dense(NamedTuple):
@@ -148,11 +149,12 @@ def down(
                 share[m] += factor[m] * to_left[m, y] * left[m, y]
             for x in range(parent.shape[1]):
                 parent[m, x] *= factor[m]  # the gathered rows are ours to spend
-        if len(stats.theta) > 0 and theta.size > SMALL:
+        if len(stats.theta) > 0:
             counts = _tensor(stats, rule)
-            counts += theta * np.dot(parent.T, _outer(left, right))
-        elif len(stats.theta) > 0:
-            _tally_small(theta, parent, left, right, _tensor(stats, rule))
+            if theta.size > SMALL and len(parent) > FEW:
+                counts += theta * np.dot(parent.T, _outer(left, right))
+            else:
+                _tally_few(theta, parent, _outer(left, right), counts)
 
 
 @kernel
@@ -216,15 +218,14 @@ def _down_small(theta: Floats, parent: Floats, left: Floats, right: Floats, to_l
 
 
 @kernel
-def _tally_small(theta: Floats, parent: Floats, left: Floats, right: Floats, counts: Floats) -> None:
-    """Expectations, by plain loops."""
-    narrow = right.shape[1]
+def _tally_few(theta: Floats, parent: Floats, children: Floats, counts: Floats) -> None:
+    """Expectations of a few edges: one pass over the tensor each, and none over what has no share."""
     for m in range(len(parent)):
         for x in range(theta.shape[0]):
-            for y in range(left.shape[1]):
-                above = parent[m, x] * left[m, y]
-                for z in range(narrow):
-                    counts[x, y * narrow + z] += above * right[m, z] * theta[x, y * narrow + z]
+            above = parent[m, x]
+            if above > 1e-30:
+                for k in range(theta.shape[1]):
+                    counts[x, k] += above * children[m, k] * theta[x, k]
 
 
 @kernel

@@ -55,6 +55,18 @@ class Level(NamedTuple):
     columns: Floats  # [fine columns, columns of this level]: P(w | tag subtype) is averaged
 
 
+class Levels(dict[int, Level]):
+    """The projections by rounds, each made when it is first asked for."""
+
+    def __init__(self, make: Callable[[int], Level]) -> None:
+        super().__init__()
+        self.make = make
+
+    def __missing__(self, rounds: int) -> Level:
+        self[rounds] = self.make(rounds)
+        return self[rounds]
+
+
 class Subtyped(ForestModel[Any]):
     """Mixed into a parser or a tagger.  Subtypes are found by split and merge or a prior, or their number is fixed."""
 
@@ -142,7 +154,7 @@ class Subtyped(ForestModel[Any]):
     def prepare(self) -> None:
         """Make what parsing needs from grammar and weights."""
         self.layout = Layout(self.grammar, self.size)
-        self.levels = {level: self._level(level) for level in range(max(self.history.rounds, 1))}
+        self.levels = Levels(self._level)
         own = self.given_smoothing or word_smoothing(self.layout, self.history, self.options.word_smoothing)
         self.smoothing = _columns(list(own))
         super().prepare()  # type: ignore[safe-super]
