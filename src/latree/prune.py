@@ -234,7 +234,7 @@ def prune(chart: Chart, find: RuleFinder, threshold: float) -> Piece:
     base = Survivors(*_survivors(chart.base, chart.base_out, limit))
     top = Survivors(*_survivors(chart.top, chart.top_out, limit))
     tags = Survivors(*_survivors(chart.tag, chart.tag_out, limit))
-    items, edges = 128 * chart.words, 1024 * chart.words
+    items, edges = 512 * chart.words, 2048 * chart.words
     while True:
         store = _store(find, chart.words, items, edges, len(top.symbol) + len(tags.symbol))
         _harvest(store, find, chart, base, top, tags, limit * RULE_SHARE)
