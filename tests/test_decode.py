@@ -15,6 +15,7 @@ from latree.forest import Forest, assemble
 from latree.forms.dense import dense
 from latree.grammar import NONE, Grammar
 from latree.infer import inside_only
+from latree.kbest import k_best
 from latree.models.pcfg import Pcfg
 from latree.sampling import sample_derivation
 from latree.search import Objective, Search
@@ -117,7 +118,7 @@ def test_k_best_is_the_head_of_the_sorted_list(seed: int, k: int) -> None:
     grammar, theta, emissions = example(seed)
     search = full_search(grammar, theta, emissions)
     expected = ranked(derivations(grammar, theta, emissions))[:k]
-    listed = decode.k_best(search.forest, search.scores("viterbi"), k)
+    listed = k_best(search.forest, search.scores("viterbi"), k)
     np.testing.assert_allclose([score for score, _ in listed], [math.log(d.weight) for d in expected])
     weight = {shape(d.tree): d.weight for d in derivations(grammar, theta, emissions)}
     shapes = [shape_of(search, edges) for _, edges in listed]
@@ -131,7 +132,7 @@ def test_k_best_with_ties_lists_every_derivation_once(seed: int) -> None:
     forest = full_search(*example(seed)).forest
     scores = -np.random.default_rng(seed).integers(0, 2, len(forest.rule)).astype(np.float64)
     every = all_edge_sets(forest, int(forest.root[0]))
-    listed = decode.k_best(forest, scores, len(every) + 1)
+    listed = k_best(forest, scores, len(every) + 1)
     assert [score for score, _ in listed] == sorted((scores[edges].sum() for edges in every), reverse=True)
     assert sorted(sorted(edges) for _, edges in listed) == sorted(map(sorted, every))
 
@@ -141,7 +142,7 @@ def test_k_best_leaves_out_the_impossible() -> None:
     every = all_edge_sets(forest, int(forest.root[0]))
     banned = int(np.flatnonzero(forest.ends[:, 0] == forest.root[0])[0])
     scores = np.where(np.arange(len(forest.rule)) == banned, -np.inf, 0.0)
-    listed = decode.k_best(forest, scores, len(every))
+    listed = k_best(forest, scores, len(every))
     assert 0 < len(listed) == sum(banned not in edges for edges in every) < len(every)
 
 
@@ -150,7 +151,7 @@ def test_nothing_survives_and_nothing_is_listed() -> None:
     model = bare_parser(grammar, theta)
     forest = assemble([model.prune(model.coarse(emissions), 0.999)], len(grammar.rules))
     assert len(forest.rule) == 0
-    assert decode.k_best(forest, np.zeros(0), 3) == []
+    assert k_best(forest, np.zeros(0), 3) == []
     assert decode.best_edges(forest, decode.best(forest, np.zeros(0)), 0) == []
 
 
@@ -200,7 +201,7 @@ def test_deep_forests() -> None:
     # The k-th best gives up some of the k smallest advantages.
     loss = np.sort(np.abs(np.log(odds[:, 0] / odds[:, 1])))[:6]
     sums = sorted(sum(given_up) for r in range(7) for given_up in itertools.combinations(loss, r))
-    listed = decode.k_best(forest, scores, 6)
+    listed = k_best(forest, scores, 6)
     np.testing.assert_allclose([score for score, _ in listed], best - np.array(sums[:6]), rtol=1e-12)
     _, inside = inside_only(forest, weights, np.ones(3, np.int64))
     drawn = sample_derivation(forest, weights, inside, np.random.default_rng(1))

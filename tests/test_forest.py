@@ -27,6 +27,7 @@ from latree.forest import (
 from latree.forms.dense import dense
 from latree.grammar import NONE, Grammar
 from latree.infer import inside_only
+from latree.kbest import k_best
 from latree.prune import prune
 from tests.enumerate import PHRASES, ROOT, TAGS, Floats, derivations, shape
 from tests.test_decode import bare_parser, full_search, shape_of
@@ -242,7 +243,7 @@ def test_a_sentence_without_derivations_has_no_root() -> None:
 def test_derivations_by_themselves_and_together(seed: int) -> None:
     grammar, theta, emissions = example(seed)
     search = full_search(grammar, theta, emissions)
-    listed = decode.k_best(search.forest, search.scores("viterbi"), 10)
+    listed = k_best(search.forest, search.scores("viterbi"), 10)
     for score, edges in listed:
         alone = assemble([union(search.forest, [edges])], len(grammar.rules))
         assert shapes(grammar, alone, len(emissions)) == {shape_of(search, edges)}

@@ -8,10 +8,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from latree import decode
 from latree.binary import undo
 from latree.errors import LatreeError
 from latree.grammar import NONE, Grammar
+from latree.kbest import k_best
 from latree.search import OBJECTIVES, Search, certified
 from tests.enumerate import PHRASES, ROOT, TAGS, Derivation, anchored_posteriors, derivations, shape
 from tests.test_decode import bare_parser, full_search, shape_of
@@ -43,7 +43,7 @@ def test_pruning_alone_would_not_be_exact() -> None:
         model = bare_parser(grammar, theta)
         kept.append(len(model.prune(model.coarse(emissions), 0.5).rule))
     assert min(kept) == 0 < max(kept)
-    lists = [decode.k_best(s.forest, s.scores("viterbi"), 10) for s in (full_search(*example(k), 0.5) for k in SEEDS)]
+    lists = [k_best(s.forest, s.scores("viterbi"), 10) for s in (full_search(*example(k), 0.5) for k in SEEDS)]
     assert min(map(len, lists)) < 5
 
 

@@ -19,6 +19,7 @@ from latree.errors import LatreeError
 from latree.forest import PASS, Forest, P, Piece, assemble, union
 from latree.grammar import Grammar
 from latree.infer import Inference
+from latree.kbest import k_best
 from latree.phrases import PhraseTable
 
 Objective = Literal["max-rule", "max-rule-sum", "variational", "mbr", "viterbi"]
@@ -136,7 +137,7 @@ def certified(
     """
     while True:
         search = Search(model, [coarse], [emissions], threshold)
-        found = decode.k_best(search.forest, search.scores("viterbi"), k)
+        found = k_best(search.forest, search.scores("viterbi"), k)
         full = len(found) == k
         worst = float(np.exp(found[-1][0] - coarse.log_z)) if full else 0.0
         if worst >= threshold or threshold == 0.0:

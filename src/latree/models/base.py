@@ -17,6 +17,7 @@ from latree.forest import Forest, Piece
 from latree.forms.dense import Dense, dense, no_statistics
 from latree.grammar import Grammar
 from latree.infer import Inference, infer, inside_only
+from latree.kbest import k_best
 from latree.results import Analysis, Status
 from latree.sampling import sample_derivation
 from latree.search import Coarse, Objective, Search, certified
@@ -235,7 +236,7 @@ class ForestModel(ABC, Generic[Result]):
         threshold = self.threshold
         while True:
             search = Search(self, [attempt[0]], [attempt[1]], threshold)
-            found = decode.k_best(search.forest, search.scores(objective), k)
+            found = k_best(search.forest, search.scores(objective), k)
             if len(found) == k or threshold < 1e-12:
                 return search, [edges for _, edges in found]
             threshold *= 1e-2
