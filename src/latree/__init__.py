@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from latree.labels import LabelRules as LabelRules
     from latree.models import load as load
     from latree.models.hmm import Hmm as Hmm
+    from latree.models.lvg import Lvg as Lvg
+    from latree.models.lvg_tagger import LvgTagger as LvgTagger
     from latree.models.pcfg import Pcfg as Pcfg
+    from latree.models.product import Product as Product
     from latree.results import Constituent as Constituent
     from latree.results import Parse as Parse
     from latree.results import Tagging as Tagging
@@ -38,8 +41,11 @@ _HOME = {
     "InputError": "errors",
     "LabelRules": "labels",
     "LatreeError": "errors",
+    "Lvg": "models.lvg",
+    "LvgTagger": "models.lvg_tagger",
     "Parse": "results",
     "Pcfg": "models.pcfg",
+    "Product": "models.product",
     "Tagging": "results",
     "Tree": "tree",
     "load": "models",
