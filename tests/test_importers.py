@@ -264,6 +264,7 @@ def test_trees_are_theirs(berkeley: Path, shared: Path, grammar: str, theirs: st
     gold = trees_of(shared / "data" / "constituency" / "en-wsj" / "dev.mrg")
     parses = [parse.tree for parse in model.parse_all([tree.words() for tree in gold])]
     same = sum(str(ours) == str(other) for ours, other in zip(parses, reference, strict=True))
-    assert same >= 0.95 * len(gold)
+    # 266 and 261 of 273 were measured; two trees' grace, since ties may fall otherwise on another processor.
+    assert same >= 0.95 * len(gold) - 2
     f1 = [score_trees(gold, trees).evalb.f1 for trees in (parses, reference)]
     assert f1[0] == pytest.approx(f1[1], abs=0.2)
