@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from latree.labels import LabelRules
     from latree.models.base import ForestModel
     from latree.split_merge import SplitMergeOptions
-    from latree.treebank import Format, TaggedSentence
+    from latree.treebank import Format
     from latree.words import LexiconOptions
 
 
@@ -104,7 +104,11 @@ def train(
         options |= {"subtypes": subtypes or 8} if tags else {"rounds": rounds, "subtypes": subtypes}
         if estimator == "variational":
             options |= _variational(tags, truncation, concentration)
-    source = _source(treebank, form, options, kind) if tags else training.read_all_trees(treebank, form, kind)
+    source: Iterator[Any]
+    if tags:
+        source = training.read_all_tagged(treebank, form, options["column"])
+    else:
+        source = training.read_all_trees(treebank, form, kind)
     fresh = _model_class(kind, tags)(**options)
     data = common.with_progress(source, "reading", quiet)
     if kind is Kind.lvg:
@@ -150,10 +154,6 @@ def _is_conllu(treebank: list[str], form: Format | None) -> bool:
     if len(kinds) > 1:
         raise LatreeError("brackets train a parser and CoNLL-U a tagger; give files of one format")
     return kinds == {"conllu"}
-
-
-def _source(treebank: list[str], form: Format | None, options: dict[str, Any], kind: Kind) -> Iterator[TaggedSentence]:
-    return (one for path in treebank for one in training.read_tagged_any(path, form, options["column"]))
 
 
 def _model_class(kind: Kind, tags: bool) -> Any:

@@ -27,6 +27,11 @@ def read_all_trees(paths: Sequence[str], form: Format | None, kind: str) -> Iter
     return (tree for path in paths for tree in read_trees(path))
 
 
+def read_all_tagged(paths: Sequence[str], form: Format | None, column: Column) -> Iterator[TaggedSentence]:
+    """The tagged sentences of all files."""
+    return (sentence for path in paths for sentence in read_tagged_any(path, form, column))
+
+
 def choose_column(paths: Sequence[str], form: Format | None, column: Column | None) -> Column:
     """The column that a tagger learns: as the user says, else the one that the first CoNLL-U file fills."""
     from latree.treebank import detect_format
