@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from latree.binary import Node
 from latree.data import toy
 from latree.forest import assemble, from_trees
-from latree.forms.dense import no_statistics
+from latree.forms.sparse import no_statistics
 from latree.grammar import tagged_words
 from latree.infer import infer
 from latree.models.lvg import Lvg

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from latree.arrays import Floats, Longs
 from latree.binary import Node, Symbol
+from latree.forms.sparse import Sparse, sparse, with_words
 from latree.grammar import NONE, Grammar
-
-Floats = NDArray[np.float64]
+from latree.subtypes import Layout
 
 ROOT = Symbol("root", "ROOT")
 PHRASES = [Symbol("phrase", name) for name in ("A", "B", "C")]
@@ -122,3 +122,9 @@ def shape(node: Node) -> str:
         return f"({node.symbol} {node.word})"
     children = [shape(child) for child in (node.left, node.right) if child is not None]
     return f"({node.symbol} {' '.join(children)})"
+
+
+def weights_of(grammar: Grammar, theta: Floats, emissions: Floats, size: Longs) -> Sparse:
+    """The weights of a forest of words with these emissions, for so many subtypes of each symbol."""
+    layout = Layout(grammar, size)
+    return with_words(sparse(layout, theta), layout, emissions)

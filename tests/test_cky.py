@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from latree.cky import cell, chart_grammar, fill_chart
-from latree.forms.dense import dense
 from latree.grammar import NONE, Grammar
 from latree.infer import inside_only
 from latree.prune import prune, rule_finder
-from tests.enumerate import anchored_posteriors, derivations, random_grammar
+from tests.enumerate import anchored_posteriors, derivations, random_grammar, weights_of
 from tests.test_infer import SEEDS, example, full_forest, ones
 
 
@@ -29,7 +28,7 @@ def test_sweep_on_the_full_forest_equals_the_chart(seed: int) -> None:
     grammar, theta, emissions = example(seed, words=6, most=10**9)
     chart = fill_chart(chart_grammar(grammar, theta), emissions)
     log_z, _ = inside_only(
-        full_forest(grammar, theta, emissions), dense(grammar, theta, emissions, ones(grammar)), ones(grammar)
+        full_forest(grammar, theta, emissions), weights_of(grammar, theta, emissions, ones(grammar)), ones(grammar)
     )
     assert log_z[0] == pytest.approx(chart.log_z)
 

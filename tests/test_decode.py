@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from latree import decode
+from latree.arrays import Floats
 from latree.binary import Symbol
 from latree.forest import Forest, assemble
-from latree.forms.dense import dense
 from latree.grammar import NONE, Grammar
 from latree.infer import inside_only
 from latree.kbest import k_best
@@ -20,7 +20,7 @@ from latree.models.pcfg import Pcfg
 from latree.sampling import sample_derivation
 from latree.search import Objective, Search
 from latree.trellis import chain, chain_rules, fill_trellis, lattice
-from tests.enumerate import Anchored, Derivation, Floats, anchored_posteriors, derivations, shape
+from tests.enumerate import Anchored, Derivation, anchored_posteriors, derivations, shape, weights_of
 from tests.test_infer import SEEDS, all_edge_sets, example
 
 
@@ -162,7 +162,7 @@ def test_samples_follow_the_posterior(seed: int) -> None:
     found = derivations(grammar, theta, emissions)
     total, draws = sum(d.weight for d in found), 1000
     rng, inside = np.random.default_rng(seed), search.inference.inside
-    weights = dense(grammar, theta, emissions, np.ones(len(grammar.symbols), np.int64))
+    weights = weights_of(grammar, theta, emissions, np.ones(len(grammar.symbols), np.int64))
     drawn = Counter(shape_of(search, sample_derivation(search.forest, weights, inside, rng)) for _ in range(draws))
     for derivation in found:
         p = derivation.weight / total
@@ -193,8 +193,8 @@ def test_deep_forests() -> None:
     """Three thousand words, six thousand levels: no recursion, and the order is still exact."""
     odds = np.random.default_rng(0).uniform(0.1, 0.9, (3000, 2))
     grammar, theta, forest = independent_lattice(odds)
-    weights = dense(grammar, theta, odds, np.ones(3, np.int64))
-    scores = np.log(weights.theta)[forest.rule]
+    weights = weights_of(grammar, theta, odds, np.ones(3, np.int64))
+    scores = np.log(np.append(theta, odds))[forest.rule]
     best = np.log(odds.max(1)).sum()
     edges = decode.best_edges(forest, decode.best(forest, scores), 0)
     assert scores[edges].sum() == pytest.approx(best)

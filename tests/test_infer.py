@@ -7,13 +7,15 @@ import itertools
 import numpy as np
 import pytest
 
+from latree.arrays import Floats
 from latree.cky import chart_grammar, fill_chart
 from latree.forest import PASS, Forest, assemble
-from latree.forms.dense import Dense, dense, zeros_like
+from latree.forms.sparse import Sparse, zeros_like
 from latree.grammar import Grammar
 from latree.infer import infer, inside_only
 from latree.prune import prune, rule_finder
-from tests.enumerate import Floats, anchored_posteriors, derivations, random_grammar
+from latree.subtypes import Layout
+from tests.enumerate import anchored_posteriors, derivations, random_grammar, weights_of
 
 SEEDS = range(8)
 
@@ -44,7 +46,7 @@ def test_sweeps_equal_enumeration(seed: int) -> None:
     grammar, theta, emissions = example(seed)
     found = derivations(grammar, theta, emissions)
     forest = full_forest(grammar, theta, emissions)
-    weights = dense(grammar, theta, emissions, ones(grammar))
+    weights = weights_of(grammar, theta, emissions, ones(grammar))
     stats = zeros_like(weights)
     result = infer(forest, weights, stats, ones(grammar))
     assert result.log_z[0] == pytest.approx(np.log(sum(d.weight for d in found)))
@@ -52,17 +54,28 @@ def test_sweeps_equal_enumeration(seed: int) -> None:
     for rule, q in anchored_posteriors(found).items():
         if rule.rule >= 0:
             expected[rule.rule] += q
-    np.testing.assert_allclose(stats.theta[: len(grammar.rules)], expected, atol=1e-12)
+    np.testing.assert_allclose(stats.value, expected, atol=1e-12)
     # Every derivation has one lexical edge a word.
-    assert stats.theta[len(grammar.rules) :].sum() == pytest.approx(len(emissions))
+    assert stats.entry.sum() == pytest.approx(len(emissions))
 
 
 def random_tensors(grammar: Grammar, size: np.ndarray, rng: np.random.Generator) -> Floats:
-    padded = np.append(size, 1)
-    return rng.random(int(padded[grammar.rules].prod(1).sum()))
+    """A third of the cells are zero."""
+    theta = rng.random(int(Layout(grammar, size).start[-1]))
+    theta[rng.random(len(theta)) < 1 / 3] = 0.0
+    return theta
 
 
-def subtype_weights(forest: Forest, weights: Dense, size: np.ndarray, edges: list[int]) -> list[float]:
+def cell(forest: Forest, weights: Sparse, rule: int, x: int, y: int, z: int) -> float:
+    """T[x, y, z] of a rule, or e[x] of a lexical entry."""
+    if rule >= forest.rules:
+        return float(weights.entry[weights.entry_start[rule - forest.rules] + x])
+    row, pairs = weights.rule_row[rule] + x, weights.pair[weights.rule_pair[rule] :]
+    cells = range(weights.row[row], weights.row[row + 1])
+    return sum(float(weights.value[k]) for k in cells if tuple(pairs[weights.cell_pair[k]]) == (y, z))
+
+
+def subtype_weights(forest: Forest, weights: Sparse, size: np.ndarray, edges: list[int]) -> list[float]:
     """The weight of one derivation for all subtypes of all its items: no messages, one assignment at a time."""
     items = sorted({int(i) for e in edges for i in forest.ends[e] if i >= 0})
     found = []
@@ -74,10 +87,7 @@ def subtype_weights(forest: Forest, weights: Dense, size: np.ndarray, edges: lis
             if forest.rule[e] == PASS:
                 product *= x == y
                 continue
-            _, b, c = weights.dims[forest.rule[e]]
-            product *= weights.theta[
-                weights.start[forest.rule[e]] + (x * b + y) * c + z if b else weights.start[forest.rule[e]] + x
-            ]
+            product *= cell(forest, weights, int(forest.rule[e]), x, y, z)
         found.append(float(product))
     return found
 
@@ -97,7 +107,7 @@ def test_subtypes_equal_enumeration(seed: int) -> None:
     grammar, theta, emissions = example(seed, words=3)
     size = np.array([1, 2, 3, 1, 2, 2])
     forest = full_forest(grammar, theta, emissions)
-    weights = dense(grammar, random_tensors(grammar, size, rng), rng.random((3, 4)), size)
+    weights = weights_of(grammar, random_tensors(grammar, size, rng), rng.random((3, 4)), size)
     stats = zeros_like(weights)
     result = infer(forest, weights, stats, size)
     sets = all_edge_sets(forest, int(forest.root[0]))
@@ -117,17 +127,17 @@ def test_expectations_are_the_gradient(seed: int) -> None:
     grammar, theta, emissions = example(seed)
     size = np.array([1, 2, 3, 1, 2, 2])
     forest = full_forest(grammar, theta, emissions)
-    weights = dense(grammar, random_tensors(grammar, size, rng), rng.random((4, 4)), size)
+    weights = weights_of(grammar, random_tensors(grammar, size, rng), rng.random((4, 4)), size)
     stats = zeros_like(weights)
     infer(forest, weights, stats, size)
-    for k in rng.choice(len(weights.theta), 25, replace=False):
-        step, values = 1e-5, []
+    for part, k in [(name, i) for name in ("value", "entry") for i in range(len(getattr(weights, name)))][::7]:
+        step, values, parameters = 1e-5, [], getattr(weights, part)
         for sign in (1, -1):
-            moved = weights.theta.copy()
+            moved = parameters.copy()
             moved[k] += sign * step
-            values.append(inside_only(forest, weights._replace(theta=moved), size)[0][0])
+            values.append(inside_only(forest, weights._replace(**{part: moved}), size)[0][0])
         assert (values[0] - values[1]) / (2 * step) == pytest.approx(
-            stats.theta[k] / weights.theta[k], rel=1e-5, abs=1e-8
+            getattr(stats, part)[k] / parameters[k], rel=1e-5, abs=1e-8
         )
 
 
@@ -140,7 +150,7 @@ def test_concatenation_gives_each_sentence_its_own_sum() -> None:
     pieces = [prune(c, find, 0.0) for c in alone if np.isfinite(c.log_z)]
     kept = [e for e, c in zip(sentences, alone, strict=True) if np.isfinite(c.log_z)]
     assert len(pieces) >= 2
-    weights = dense(grammar, theta, np.concatenate(kept), ones(grammar))
+    weights = weights_of(grammar, theta, np.concatenate(kept), ones(grammar))
     log_z, _ = inside_only(assemble(pieces, len(grammar.rules)), weights, ones(grammar))
     np.testing.assert_allclose(log_z, [c.log_z for c in alone if np.isfinite(c.log_z)])
 
@@ -149,8 +159,8 @@ def test_scales_hold_what_floats_cannot() -> None:
     """Weights of 1e-200 a word: the product of forty is far below the smallest float."""
     grammar, theta, emissions = example(2, words=4)
     forest = full_forest(grammar, theta, emissions)
-    plain = dense(grammar, theta, emissions, ones(grammar))
-    tiny = dense(grammar, theta, emissions * 1e-200, ones(grammar))
+    plain = weights_of(grammar, theta, emissions, ones(grammar))
+    tiny = weights_of(grammar, theta, emissions * 1e-200, ones(grammar))
     plain_z, _ = inside_only(forest, plain, ones(grammar))
     tiny_z, _ = inside_only(forest, tiny, ones(grammar))
     assert tiny_z[0] - plain_z[0] == pytest.approx(4 * np.log(1e-200))

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from latree import LatreeError, Parse, Pcfg, Tree, load, score_trees
-from latree.arrays import Longs
+from latree.arrays import Floats, Longs
 from latree.binary import Node
 from latree.forest import Forest
-from latree.forms.dense import Dense, dense
+from latree.forms.sparse import Sparse
 from latree.grammar import NONE, Grammar
 from latree.infer import inside_only
 from latree.models.base import Trouble
@@ -26,7 +26,7 @@ from latree.split_merge import SplitMergeOptions
 from latree.subtypes import History
 from latree.viterbi import viterbi_edges
 from tests.command import toy_trees
-from tests.enumerate import PHRASES, ROOT, TAGS, Floats
+from tests.enumerate import PHRASES, ROOT, TAGS, weights_of
 from tests.test_infer import SEEDS, all_edge_sets, example, full_forest, random_tensors, subtype_weights
 
 QUICK = SplitMergeOptions(split_iterations=20, merge_iterations=10, smooth_iterations=5)
@@ -254,12 +254,12 @@ def test_the_probability_of_a_tree_is_a_sum_over_subtypes() -> None:
         assert model.log_prob_tree(tree) == pytest.approx(math.log(subtype_sum(model, node)))
 
 
-def tiny(seed: int) -> tuple[Forest, Dense, Longs]:
+def tiny(seed: int) -> tuple[Forest, Sparse, Longs]:
     """All derivations of three words by a random grammar, and random weights over subtypes."""
     rng = np.random.default_rng(300 + seed)
     grammar, theta, emissions = example(seed, words=3, most=12)
     size = np.array([1, 2, 2, 1, 2, 2])
-    weights = dense(grammar, random_tensors(grammar, size, rng), rng.random((3, 4)), size)
+    weights = weights_of(grammar, random_tensors(grammar, size, rng), rng.random((3, 4)), size)
     return full_forest(grammar, theta, emissions), weights, size
 
 

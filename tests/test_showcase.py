@@ -240,7 +240,7 @@ def test_a_category_is_shown_with_its_subtypes_and_their_descent(saved: Path) ->
     best = showcase.rules(_symbol(showcase, "NP"), 0, 1)[0]
     right = " ".join(showcase.name(*child) for child in best.children)
     assert any(re.fullmatch(rf"  NP-0 -> {right} +{best.weight:.3f}", line) for line in lines)
-    assert "NP  split in round 1" in lines
+    assert any(re.fullmatch(r"NP  split in round [1-3]", line) for line in lines)
     assert (
         sum(line.lstrip("│├└─ ").startswith("NP-") and line[0] in "│├└ " and "->" not in line for line in lines) == size
     )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from latree.arrays import Longs
+from latree.arrays import Floats, Longs
 from latree.grammar import NONE, Grammar
-from latree.subtypes import LEAST, History, Layout, averaging, membership, transform
-from tests.enumerate import Floats, random_grammar
+from latree.subtypes import LEAST, History, Layout, averaging, regroup
+from tests.enumerate import random_grammar
 
 SIZE = np.array([1, 2, 3, 1, 4, 2])  # root, three phrases, two tags
 
@@ -84,29 +84,32 @@ def test_normalise_drops_what_is_next_to_nothing_and_leaves_nothing_alone() -> N
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("with_children", [True, False])
-def test_transform_is_a_product_at_every_port(seed: int, with_children: bool) -> None:
+def test_regroup_sums_children_and_averages_parents(seed: int) -> None:
     old, theta, rng = example(seed)
+    theta[rng.random(len(theta)) < 0.3] = 0.0
     grammar = old.grammar
-    wanted = np.array([1, 3, 2, 2, 1, 5])
-    parents = [rng.random((m, n)) for m, n in zip(wanted, SIZE, strict=True)]
-    children = [rng.random((m, n)) for m, n in zip(wanted, SIZE, strict=True)] if with_children else None
-    if children is None:  # the children's ports stay as they were
-        wanted, parents = SIZE, [rng.random((n, n)) for n in SIZE]
+    kinds = [np.append(rng.permutation((n + 1) // 2), rng.integers((n + 1) // 2, size=n // 2)) for n in SIZE]
+    wanted = np.array([int(kind.max()) + 1 for kind in kinds])
+    mean = [averaging(kind, rng.random(len(kind)), n) for kind, n in zip(kinds, wanted, strict=True)]
     new = Layout(grammar, wanted)
-    found = transform(old, theta, new, parents, children)
+    found = regroup(old, theta, new, kinds, mean)
     for rule, (a, *below) in enumerate(grammar.rules.tolist()):
-        maps = [children[s] if children and s != NONE else np.eye(SIZE[s] if s != NONE else 1) for s in below]
-        expected = np.einsum("Xx,Yy,Zz,xyz->XYZ", parents[a], *maps, old.tensor(theta, rule))
+        maps = [(mean[s] > 0).astype(float) if s != NONE else np.eye(1) for s in below]
+        expected = np.einsum("Xx,Yy,Zz,xyz->XYZ", mean[a], *maps, old.tensor(theta, rule))
         np.testing.assert_allclose(new.tensor(found, rule), expected)
 
 
-def test_membership_and_averaging() -> None:
+def test_averaging() -> None:
     kind, weight = np.array([0, 1, 0, 2, 1]), np.array([3.0, 1.0, 1.0, 0.0, 1.0])
-    assert membership(kind, 3).tolist() == [[1, 0, 1, 0, 0], [0, 1, 0, 0, 1], [0, 0, 0, 1, 0]]
     mean = averaging(kind, weight, 3)
     assert mean.tolist() == [[0.75, 0, 0.25, 0, 0], [0, 0.5, 0, 0, 0.5], [0, 0, 0, 1, 0]]
     assert averaging(kind, np.zeros(5), 3)[0].tolist() == [0.5, 0, 0.5, 0, 0]
+
+
+def test_coordinates() -> None:
+    layout, theta, _ = example(0)
+    for place, (rule, x, y, z) in enumerate(zip(*layout.coordinates(np.arange(len(theta))), strict=True)):
+        assert layout.tensor(np.arange(len(theta), dtype=np.float64), rule)[x, y, z] == place
 
 
 # -- history

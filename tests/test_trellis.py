@@ -9,13 +9,14 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from latree.arrays import Floats
 from latree.binary import Symbol
 from latree.forest import Forest, P, assemble
-from latree.forms.dense import dense, zeros_like
+from latree.forms.sparse import zeros_like
 from latree.grammar import NONE, Grammar
 from latree.infer import infer
 from latree.trellis import Chain, ChainRules, chain, chain_rules, fill_trellis, lattice
-from tests.enumerate import Floats
+from tests.enumerate import weights_of
 from tests.test_infer import SEEDS, all_edge_sets
 
 TAGS, WORDS = 3, 4
@@ -106,7 +107,7 @@ def test_the_full_lattice_sums_over_subtypes(seed: int) -> None:
         (start[part[b - 1]] if a == 0 else stop[part[a - 1]] if b == NONE else step[part[a - 1], part[b - 1]]).ravel()
         for a, b, _ in grammar.rules.tolist()
     ]
-    weights = dense(grammar, np.concatenate(tensors), emissions, size)
+    weights = weights_of(grammar, np.concatenate(tensors), emissions, size)
     stats = zeros_like(weights)
     result = infer(forest, weights, stats, size)
     owner = np.repeat(np.arange(TAGS), size[1:])
@@ -118,7 +119,7 @@ def test_the_full_lattice_sums_over_subtypes(seed: int) -> None:
             expected[np.arange(WORDS), subtypes] += weight
     assert allowed
     assert result.log_z[0] == pytest.approx(math.log(total))
-    lexical = stats.theta[len(weights.theta) - emissions.size :].reshape(WORDS, fine)
+    lexical = stats.entry.reshape(WORDS, fine)
     np.testing.assert_allclose(lexical, expected / total, atol=1e-12)
 
 
@@ -150,7 +151,7 @@ def test_five_thousand_words_do_not_underflow() -> None:
     np.testing.assert_allclose(trellis.tag, share, rtol=1e-9)
     forest = assemble([lattice(trellis, rules, 0.0)], len(grammar.rules))
     size = np.ones(1 + TAGS, np.int64)
-    weights = dense(grammar, theta, emissions, size)
+    weights = weights_of(grammar, theta, emissions, size)
     stats = zeros_like(weights)
     assert infer(forest, weights, stats, size).log_z[0] == pytest.approx(expected, rel=1e-12)
-    np.testing.assert_allclose(stats.theta[len(theta) :].reshape(words, TAGS), share, rtol=1e-7)
+    np.testing.assert_allclose(stats.entry.reshape(words, TAGS), share, rtol=1e-7)

@@ -4,7 +4,8 @@ An item is a symbol over a span; an edge says that its parent item may be made f
 A gold tree, a tag lattice, a pruned chart, a k-best list and a whole treebank laid end to end are all forests.
 
 Items and edges are sorted by level (an item's level is one more than its children's highest), and within a level
-edges are grouped by rule: inference takes a group at a time, so that one rule meets many sentences at once.
+edges are grouped by rule (lexical entries by tag): inference takes a group at a time, so that one rule meets many
+sentences at once.
 """
 
 from __future__ import annotations
@@ -43,9 +44,10 @@ class Forest(NamedTuple):
     span: Ints  # [items, 2]
     sentence: Ints  # [items]
     root: Ints  # [sentences] NONE where a sentence has no derivation
-    group: Longs  # [groups+1] first edge of each run of one rule in one level
+    group: Longs  # [groups+1] first edge of each run of one rule, or one tag's entries, in one level
     level: Longs  # [levels+1] first group of each level
     layer: Longs  # [levels+1] first item of each level
+    rules: int  # of the grammar: higher numbers are lexical entries
 
 
 def assemble(pieces: Sequence[Piece], rules: int) -> Forest:
@@ -59,32 +61,35 @@ def assemble(pieces: Sequence[Piece], rules: int) -> Forest:
     place = np.empty(len(depth) + 1, np.int32)
     place[item_order] = np.arange(len(depth), dtype=np.int32)
     place[-1] = NONE  # so that an absent child stays absent
-    kind = _kinds(rule, ends, symbol)
+    kind = _kinds(rule, ends, symbol, rules)
     edge_order = _stable_order(kind, int(kind.max(initial=0)))
     edge_order = edge_order[_stable_order(depth[ends[edge_order, P]], int(depth.max(initial=0)))]
     span = np.concatenate([piece.span for piece in pieces])[item_order]
     sentence = np.repeat(np.arange(len(pieces), dtype=np.int32), sizes)[item_order]
     root = np.where(sizes > 0, place[shift[1:] - 1], NONE).astype(np.int32)
     items = (symbol[item_order], span, sentence, root)
-    return _grouped(rule[edge_order], place[ends[edge_order]], *items, depth[item_order])
+    return _grouped(rule[edge_order], place[ends[edge_order]], *items, depth[item_order], rules)
 
 
-def _kinds(rule: Ints, ends: Ints, symbol: Ints) -> Longs:
+def _kinds(rule: Ints, ends: Ints, symbol: Ints, rules: int) -> Longs:
     """What edges are grouped by, so that each port of a group has messages of one width: the rule, or the symbol
-    where an edge has no rule."""
-    kind = np.where(rule == PASS, -1 - symbol[ends[:, P]], rule).astype(np.int64)
-    lowest: int = kind.min(initial=0)
-    return np.asarray(kind - lowest, np.int64)
+    where an edge has a lexical entry or no rule."""
+    parent = symbol[ends[:, P]].astype(np.int64)
+    symbols = int(symbol.max(initial=0)) + 1
+    return np.where(rule == PASS, parent, symbols + np.where(rule < rules, rule, rules + parent))
 
 
-def _grouped(rule: Ints, ends: Ints, symbol: Ints, span: Ints, sentence: Ints, root: Ints, depth: Ints) -> Forest:
+def _grouped(
+    rule: Ints, ends: Ints, symbol: Ints, span: Ints, sentence: Ints, root: Ints, depth: Ints, rules: int
+) -> Forest:
     """Find the groups and levels of items and edges that are sorted already; `depth` holds each item's level."""
-    kind = _kinds(rule, ends, symbol)
+    kind = _kinds(rule, ends, symbol, rules)
     key = depth[ends[:, P]] * (kind.max(initial=0) + 1) + kind
     group = np.flatnonzero(np.r_[True, np.diff(key) != 0, True]) if len(key) else np.zeros(1, np.int64)
     levels = np.arange(depth.max(initial=-1) + 2)
     level, layer = np.searchsorted(depth[ends[group[:-1], P]], levels), np.searchsorted(depth, levels)
-    return Forest(rule, ends, symbol, span, sentence, root, *(x.astype(np.int64) for x in (group, level, layer)))
+    group, level, layer = (x.astype(np.int64) for x in (group, level, layer))
+    return Forest(rule, ends, symbol, span, sentence, root, group, level, layer, rules)
 
 
 def _depth(forest: Forest) -> Ints:
@@ -110,7 +115,7 @@ def share(forest: Forest) -> Forest:
     items = forest.ends[kept, P]
     number = np.array(same, np.int32)
     columns = (forest.symbol[items], forest.span[items], forest.sentence[items], number[forest.root])
-    return _grouped(forest.rule[kept], number[forest.ends[kept]], *columns, _depth(forest)[items])
+    return _grouped(forest.rule[kept], number[forest.ends[kept]], *columns, _depth(forest)[items], forest.rules)
 
 
 def restrict(forest: Forest, keep: NDArray[np.bool_]) -> Forest:
@@ -121,7 +126,7 @@ def restrict(forest: Forest, keep: NDArray[np.bool_]) -> Forest:
     place = np.append(np.cumsum(alive) - 1, NONE).astype(np.int32)
     root = np.where(seen[forest.root], place[forest.root], NONE).astype(np.int32)
     columns = (forest.symbol[alive], forest.span[alive], forest.sentence[alive], root)
-    return _grouped(forest.rule[used], place[forest.ends[used]], *columns, _depth(forest)[alive])
+    return _grouped(forest.rule[used], place[forest.ends[used]], *columns, _depth(forest)[alive], forest.rules)
 
 
 def _concatenate(pieces: Sequence[Piece], shift: Longs, rules: int) -> tuple[Ints, Ints]:

@@ -2,12 +2,12 @@
 
 A rule is a multilinear form with three ports: parent, left, right.  Plug messages into the children and read the
 parent: that is inside.  Plug parent and one child and read the other: that is outside.  Plug all three: that is
-the rule's expectation.  A form says how, for many edges m of one rule at a time:
+the rule's expectation.  A form says how, for many edges m at a time, all of one rule or all lexical entries of one tag:
 
-    up(weights, rule, left, right, out)
-        out[m, :] = the parent's reading
-    down(weights, rule, parent, left, right, factor, to_left, to_right, stats, share)
-        to_left[m, :], to_right[m, :] = the children's readings;
+    up(weights, rules, left, right, out)
+        out[:, m] = the parent's reading
+    down(weights, rules, parent, left, right, factor, to_left, to_right, stats, share)
+        to_left[:, m], to_right[:, m] = the children's readings;
         share[m] = factor[m] times all three plugged in, the posterior of the edge, which is added to `stats`
 
 Messages are rows with a log scale each: the message of item i is exp(scale[i]) * row[i].  Which form is meant is
@@ -26,7 +26,7 @@ from latree.arrays import Floats, Ints, Longs
 from latree.forest import PASS, Forest, L, P, R
 from latree.jit import kernel
 
-BLOCK = 128  # edges taken at a time: large enough for matrix products, small enough for the cache
+BLOCK = 64  # edges taken at a time: enough for wide instructions, few enough for the cache
 
 
 class Messages(NamedTuple):
@@ -54,13 +54,13 @@ def register(weights: type, *, up: Callable[..., None], down: Callable[..., None
     _FORMS[weights] = {"up": up, "down": down}
 
 
-def _up(weights: Any, rule: int, left: Floats, right: Floats, out: Floats) -> None:
+def _up(weights: Any, rules: Ints, left: Floats, right: Floats, out: Floats) -> None:
     """Stands for the form's own `up` in the kernels below."""
 
 
 def _down(
     weights: Any,
-    rule: int,
+    rules: Ints,
     parent: Floats,
     left: Floats,
     right: Floats,
@@ -74,12 +74,12 @@ def _down(
 
 
 @overload(_up)
-def _choose_up(weights: Any, rule: int, left: Floats, right: Floats, out: Floats) -> Callable[..., None]:
+def _choose_up(weights: Any, rules: Ints, left: Floats, right: Floats, out: Floats) -> Callable[..., None]:
     form = _FORMS[weights.instance_class]["up"]
 
     # Numba wants the signature of the stub to the letter, annotations included.
-    def up(weights: Any, rule: int, left: Floats, right: Floats, out: Floats) -> None:
-        form(weights, rule, left, right, out)
+    def up(weights: Any, rules: Ints, left: Floats, right: Floats, out: Floats) -> None:
+        form(weights, rules, left, right, out)
 
     return up
 
@@ -87,7 +87,7 @@ def _choose_up(weights: Any, rule: int, left: Floats, right: Floats, out: Floats
 @overload(_down)
 def _choose_down(
     weights: Any,
-    rule: int,
+    rules: Ints,
     parent: Floats,
     left: Floats,
     right: Floats,
@@ -101,7 +101,7 @@ def _choose_down(
 
     def down(
         weights: Any,
-        rule: int,
+        rules: Ints,
         parent: Floats,
         left: Floats,
         right: Floats,
@@ -111,7 +111,7 @@ def _choose_down(
         stats: Any,
         share: Floats,
     ) -> None:
-        form(weights, rule, parent, left, right, factor, to_left, to_right, stats, share)
+        form(weights, rules, parent, left, right, factor, to_left, to_right, stats, share)
 
     return down
 
@@ -123,20 +123,25 @@ def empty_messages(forest: Forest, width: Longs) -> Messages:
 
 
 @kernel
+def _space(messages: Messages, item: int, count: int, buffer: Floats) -> Floats:
+    """Room for the messages of so many edges at the port where one of them has this item."""
+    width = 1 if item < 0 else messages.start[item + 1] - messages.start[item]
+    return buffer[: count * width].reshape(width, count)
+
+
+@kernel
 def _gather(messages: Messages, items: Ints, lo: int, hi: int, port: int, buffer: Floats) -> Floats:
-    """The messages at one port of edges lo..hi, as the rows of a matrix; a row of one where there is no item."""
+    """The messages at one port of edges lo..hi, as the columns of a matrix; ones where there is no item."""
     first, count = items[lo, port], hi - lo
+    columns = _space(messages, first, count, buffer)
     if first < 0:
-        ones = buffer[:count].reshape(count, 1)
-        ones[:] = 1.0
-        return ones
-    width = messages.start[first + 1] - messages.start[first]
-    rows = buffer[: count * width].reshape(count, width)
+        columns[:] = 1.0
+        return columns
     for m in range(count):
         begin = messages.start[items[lo + m, port]]
-        for x in range(width):
-            rows[m, x] = messages.row[begin + x]
-    return rows
+        for x in range(len(columns)):
+            columns[x, m] = messages.row[begin + x]
+    return columns
 
 
 @kernel
@@ -145,15 +150,15 @@ def _scale(messages: Messages, item: int) -> float:
 
 
 @kernel
-def _deposit(messages: Messages, item: int, values: Floats, scale: float) -> None:
-    """Add exp(scale) * values to an item's message, whose own scale grows with its largest part."""
+def _deposit(messages: Messages, item: int, values: Floats, m: int, scale: float) -> None:
+    """Add exp(scale) * values[:, m] to an item's message, whose own scale grows with its largest part."""
     if scale == -np.inf:
         return
     begin, end = messages.start[item], messages.start[item + 1]
     if messages.scale[item] == -np.inf:  # the first part, and in a tree the only one
         messages.scale[item] = scale
         for x in range(begin, end):
-            messages.row[x] = values[x - begin]
+            messages.row[x] = values[x - begin, m]
         return
     factor = 1.0
     if scale > messages.scale[item]:
@@ -164,7 +169,7 @@ def _deposit(messages: Messages, item: int, values: Floats, scale: float) -> Non
     else:
         factor = np.exp(scale - messages.scale[item])
     for x in range(begin, end):
-        messages.row[x] += factor * values[x - begin]
+        messages.row[x] += factor * values[x - begin, m]
 
 
 @kernel
@@ -207,14 +212,12 @@ def sweep_inside(forest: Forest, weights: Any, inside: Messages) -> None:
                     out = left
                 else:
                     right = _gather(inside, ends, lo, hi, R, right_buffer)
-                    parent = ends[lo, P]
-                    width = inside.start[parent + 1] - inside.start[parent]
-                    out = out_buffer[: (hi - lo) * width].reshape(hi - lo, width)
-                    _up(weights, rule, left, right, out)
+                    out = _space(inside, ends[lo, P], hi - lo, out_buffer)
+                    _up(weights, forest.rule[lo:hi], left, right, out)
                 for m in range(hi - lo):
                     e = lo + m
                     scale = _scale(inside, ends[e, L]) + _scale(inside, ends[e, R])
-                    _deposit(inside, ends[e, P], out[m], scale)
+                    _deposit(inside, ends[e, P], out, m, scale)
         _settle(inside, forest.layer[depth], forest.layer[depth + 1])
 
 
@@ -231,7 +234,7 @@ def _seed(forest: Forest, log_z: Floats, outside: Messages, ones: Floats) -> Non
     """The roots' outside message is 1 / Z.  Divided here, sentences of any length can share items."""
     for k in range(len(forest.root)):
         if forest.root[k] >= 0 and log_z[k] > -np.inf:
-            _deposit(outside, forest.root[k], ones, -log_z[k])
+            _deposit(outside, forest.root[k], ones, 0, -log_z[k])
 
 
 @kernel
@@ -240,7 +243,7 @@ def _pass_down(forest: Forest, outside: Messages, lo: int, hi: int) -> None:
     for e in range(lo, hi):
         parent, child = forest.ends[e, P], forest.ends[e, L]
         row = outside.row[outside.start[parent] : outside.start[parent + 1]]
-        _deposit(outside, child, row, outside.scale[parent])
+        _deposit(outside, child, row.reshape(-1, 1), 0, outside.scale[parent])
 
 
 @kernel
@@ -252,9 +255,9 @@ def _hand_down(
     for e in range(lo, hi):
         above = outside.scale[ends[e, P]]
         if ends[e, L] >= 0:
-            _deposit(outside, ends[e, L], to_left[e - lo], above + _scale(inside, ends[e, R]))
+            _deposit(outside, ends[e, L], to_left, e - lo, above + _scale(inside, ends[e, R]))
         if ends[e, R] >= 0:
-            _deposit(outside, ends[e, R], to_right[e - lo], above + inside.scale[ends[e, L]])
+            _deposit(outside, ends[e, R], to_right, e - lo, above + inside.scale[ends[e, L]])
 
 
 @kernel
@@ -266,7 +269,7 @@ def sweep_outside(
     parent_buffer, left_buffer, right_buffer = np.empty(wide), np.empty(wide), np.empty(wide)
     to_left_buffer, to_right_buffer, factor = np.empty(wide), np.empty(wide), np.empty(BLOCK)
     ends = forest.ends
-    _seed(forest, log_z, outside, np.ones(wide))
+    _seed(forest, log_z, outside, np.ones((wide, 1)))
     for up in range(len(forest.level) - 1):
         depth = len(forest.level) - 2 - up
         _settle(outside, forest.layer[depth], forest.layer[depth + 1])
@@ -283,14 +286,9 @@ def sweep_outside(
                 to_left = _space(outside, ends[lo, L], hi - lo, to_left_buffer)
                 to_right = _space(outside, ends[lo, R], hi - lo, to_right_buffer)
                 _edge_factors(forest, inside, outside, lo, hi, factor)
-                _down(weights, rule, parent, left, right, factor[: hi - lo], to_left, to_right, stats, posterior[lo:hi])
+                rules, share = forest.rule[lo:hi], posterior[lo:hi]
+                _down(weights, rules, parent, left, right, factor[: hi - lo], to_left, to_right, stats, share)
                 _hand_down(forest, inside, outside, lo, hi, to_left, to_right)
-
-
-@kernel
-def _space(messages: Messages, item: int, count: int, buffer: Floats) -> Floats:
-    width = 1 if item < 0 else messages.start[item + 1] - messages.start[item]
-    return buffer[: count * width].reshape(count, width)
 
 
 @kernel

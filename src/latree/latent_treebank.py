@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from latree.arrays import Floats, Longs
 from latree.binary import Node
 from latree.forest import Forest, Piece, assemble, from_trees, share
-from latree.forms.dense import Dense
+from latree.forms.sparse import Sparse, with_entries
 from latree.grammar import Grammar, tagged_words
 from latree.model_file import compact
 from latree.subtypes import Layout
@@ -179,11 +179,6 @@ class LexicalLayout:
             signature_count=compact(signature_count.reshape(-1, columns).astype(np.float64)),
         )
 
-    def weights(self, theta: Floats, emissions: Floats) -> Dense:
-        """Rules and entries as the weights of the treebank's forest."""
-        entry_dims = np.zeros((len(self.size), 3), np.int64)
-        entry_dims[:, 0] = self.size
-        starts = self.layout.start[-1] + np.cumsum(self.size) - self.size
-        start = np.concatenate([self.layout.start[:-1], starts])
-        dims = np.concatenate([self.layout.dims, entry_dims]).astype(np.int32)
-        return Dense(np.concatenate([theta, emissions]), start, dims)
+    def weights(self, rules: Sparse, emissions: Floats) -> Sparse:
+        """Rules with the entries' vectors: the weights of the treebank's forest."""
+        return with_entries(rules, emissions, self.size)

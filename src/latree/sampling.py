@@ -8,7 +8,7 @@ from latree.arrays import Floats, Longs
 from latree.binary import Node, longest_unary_chain
 from latree.errors import LatreeError
 from latree.forest import PASS, Forest, L, P, R
-from latree.forms.dense import Dense
+from latree.forms.sparse import Sparse
 from latree.grammar import NONE
 from latree.infer import Messages
 from latree.subtypes import Layout
@@ -27,7 +27,7 @@ def _choose(odds: Floats, rng: np.random.Generator) -> int:
 
 
 def sample_derivation(
-    forest: Forest, weights: Dense, inside: Messages, rng: np.random.Generator, sentence: int = 0
+    forest: Forest, weights: Sparse, inside: Messages, rng: np.random.Generator, sentence: int = 0
 ) -> list[int]:
     """The edges of a derivation drawn from its probability given the words, subtypes drawn along with it.
 
@@ -45,7 +45,7 @@ def sample_derivation(
         k = _choose(odds, rng)
         edge = int(choices[k])
         edges.append(edge)
-        stack.extend(reversed(_children(forest, weights, edge, tables[k], subtype, rng)))
+        stack.extend(reversed(_children(forest, edge, tables[k], subtype, rng)))
     return edges
 
 
@@ -55,30 +55,33 @@ def _message(messages: Messages, item: int) -> tuple[Floats, float]:
     return messages.row[messages.start[item] : messages.start[item + 1]], float(messages.scale[item])
 
 
-def _keeps_subtype(weights: Dense, rule: int) -> bool:
+def _keeps_subtype(forest: Forest, rule: int) -> bool:
     """Whether an edge's child has its parent's subtype: it passes on, or emits a word of a tag lattice."""
-    return rule == PASS or bool(weights.dims[rule, 1] == 0)
+    return rule == PASS or rule >= forest.rules
 
 
-def _below(forest: Forest, weights: Dense, inside: Messages, edge: int, subtype: int) -> tuple[Floats, float]:
+def _below(forest: Forest, weights: Sparse, inside: Messages, edge: int, subtype: int) -> tuple[Floats, float]:
     """How likely each pair of the children's subtypes is below an edge, [left, right] with a log scale."""
     (left, left_scale), (right, right_scale) = (_message(inside, int(forest.ends[edge, port])) for port in (L, R))
     rule, scale = int(forest.rule[edge]), left_scale + right_scale
-    if _keeps_subtype(weights, rule):
+    if _keeps_subtype(forest, rule):
         own = left[subtype if len(left) > 1 else 0]
-        return np.array([[own if rule == PASS else own * weights.theta[weights.start[rule] + subtype]]]), scale
-    _, wide, narrow = weights.dims[rule]
-    begin = weights.start[rule] + subtype * wide * narrow
-    tensor = weights.theta[begin : begin + wide * narrow].reshape(wide, narrow)
-    return tensor * left[:, None] * right[None, :], scale
+        entry = 1.0 if rule == PASS else weights.entry[weights.entry_start[rule - forest.rules] + subtype]
+        return np.array([[own * entry]]), scale
+    row = weights.rule_row[rule] + subtype
+    cells = slice(weights.row[row], weights.row[row + 1])
+    y, z = weights.pair[weights.rule_pair[rule] + weights.cell_pair[cells]].T
+    table = np.zeros((len(left), len(right)))
+    table[y, z] = weights.value[cells] * left[y] * right[z]
+    return table, scale
 
 
 def _children(
-    forest: Forest, weights: Dense, edge: int, table: Floats, subtype: int, rng: np.random.Generator
+    forest: Forest, edge: int, table: Floats, subtype: int, rng: np.random.Generator
 ) -> list[tuple[int, int]]:
     """The edge's child items, each with a subtype drawn for it, left before right."""
     left, right = int(forest.ends[edge, L]), int(forest.ends[edge, R])
-    if _keeps_subtype(weights, int(forest.rule[edge])):
+    if _keeps_subtype(forest, int(forest.rule[edge])):
         return [(left, subtype)] if left >= 0 else []
     y, z = divmod(_choose(table, rng), table.shape[1])
     return [(item, x) for item, x in ((left, y), (right, z)) if item >= 0]

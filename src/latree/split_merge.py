@@ -15,10 +15,13 @@ import numpy as np
 from latree.arrays import Floats, Longs
 from latree.errors import LatreeError
 from latree.forest import Forest
-from latree.forms.dense import zeros_like
+from latree.forms.sparse import Sparse, sparse, without, zeros_like
 from latree.infer import Inference, infer
+from latree.jit import kernel
 from latree.latent_treebank import LatentTreebank, LexicalLayout
-from latree.subtypes import History, Layout, averaging, membership, transform
+from latree.subtypes import History, Layout, averaging, normalise_rows, parent_sums, regroup
+
+DROP = 0.1  # share of zeros among the cells from which on they are left out
 
 
 @dataclass(frozen=True)
@@ -89,27 +92,33 @@ def split(state: Refined, options: SplitMergeOptions, rng: np.random.Generator) 
     size = 2 * old.size
     size[0] = 1
     new = Layout(old.grammar, size)
-    theta = np.empty(int(new.start[-1]))
-    for rule in range(len(old.grammar.rules)):
-        tensor = old.tensor(state.theta, rule)
-        theta[new.start[rule] : new.start[rule + 1]] = _split_tensor(tensor, new.dims[rule], options.noise, rng).ravel()
+    place = np.flatnonzero(state.theta)
+    rule, *cell = old.coordinates(place)
+    factors = (new.dims // old.dims)[rule]
+    theta = np.zeros(int(new.start[-1]))
+    for pattern in np.unique(factors, axis=0):
+        mine = np.flatnonzero((factors == pattern).all(1))
+        halves = _split_cells(state.theta[place[mine]], pattern, options.noise, rng)
+        x, y, z = (
+            (factor * at[mine])[:, None, None, None] + offset
+            for factor, at, offset in zip(pattern, cell, np.indices(pattern), strict=True)
+        )
+        start, wide, narrow = (a[rule[mine], None, None, None] for a in (new.start, new.dims[:, 1], new.dims[:, 2]))
+        theta[start + (x * wide + y) * narrow + z] = halves
     # A word is as likely under either half; the rules' noise will tell them apart.
     return replace(state, layout=new, theta=theta, emissions=np.repeat(state.emissions, 2))
 
 
-def _split_tensor(tensor: Floats, dims: Longs, noise: float, rng: np.random.Generator) -> Floats:
-    """Shares of the children's halves, moved by up to noise/2 per cent in opposite directions."""
-    factors = dims // tensor.shape
-    for axis, factor in enumerate(factors):
-        tensor = np.repeat(tensor, factor, axis=axis)
-    moved = np.ones_like(tensor)
-    for axis in (1, 2):
-        if factors[axis] == 2:
-            shape = list(tensor.shape)
-            shape[axis] //= 2
+def _split_cells(value: Floats, factors: Longs, noise: float, rng: np.random.Generator) -> Floats:
+    """Shares of the children's halves [cells, x, y, z], moved by up to noise/2 per cent in opposite directions."""
+    moved = np.ones((len(value), *factors))
+    for axis in (2, 3):
+        if moved.shape[axis] == 2:
+            shape = list(moved.shape)
+            shape[axis] = 1
             step = noise / 100 * (rng.random(shape) - 0.5)
-            moved += np.stack([step, -step], axis + 1).reshape(tensor.shape)
-    return tensor * moved / np.prod(factors[1:])
+            moved += np.concatenate([step, -step], axis)
+    return value[:, None, None, None] * moved / np.prod(factors[1:])
 
 
 class Expectation:
@@ -117,30 +126,56 @@ class Expectation:
 
     objective = "log-likelihood"
 
-    def __init__(self, forest: Forest, lexical: LexicalLayout, state: Refined) -> None:
-        self.forest, self.lexical, self.rules = forest, lexical, len(state.theta)
-        self.weights = lexical.weights(state.theta, state.emissions)
+    def __init__(self, forest: Forest, lexical: LexicalLayout, state: Refined, place: Longs | None = None) -> None:
+        """`place` names the cells of the tensors that may have weight, otherwise those that do."""
+        self.forest, self.lexical, self.layout = forest, lexical, lexical.layout
+        self.weights = lexical.weights(sparse(self.layout, state.theta, place), state.emissions.copy())
         self.stats = zeros_like(self.weights)
 
     def run(self) -> tuple[float, Inference]:
         """The log-likelihood; expected counts are then in `counts`."""
-        self.stats.theta[:] = 0.0
-        result = infer(self.forest, self.weights, self.stats, self.lexical.layout.size)
+        self.stats.value[:] = 0.0
+        self.stats.entry[:] = 0.0
+        result = infer(self.forest, self.weights, self.stats, self.layout.size)
         return float(result.log_z.sum()), result
 
     @property
     def counts(self) -> Counts:
-        return Counts(self.stats.theta[: self.rules], self.stats.theta[self.rules :])
+        return Counts(self._full(self.stats.value), self.stats.entry)
+
+    def state(self, before: Refined) -> Refined:
+        """The grammar as it is now."""
+        return replace(before, theta=self._full(self.weights.value), emissions=self.weights.entry.copy())
+
+    def _full(self, value: Floats) -> Floats:
+        full = np.zeros(int(self.layout.start[-1]))
+        full[self.weights.place] = value
+        return full
 
     def maximise(self, smoother: Smoother | None) -> None:
         """The M-step (Petrov 2009, eqn 3), and with a smoother a step back from it."""
-        rules, words = self.counts
-        self.lexical.layout.normalise(rules)
-        emissions = self.lexical.estimate(words)
+        self._normalise()
+        emissions = self.lexical.estimate(self.stats.entry)
         if smoother is not None:
-            rules, emissions = smoother.rules(rules), smoother.words(emissions)
-        self.weights.theta[: self.rules] = rules
-        self.weights.theta[self.rules :] = emissions
+            smoother.smooth_rules(self.weights, self.stats.value)
+            self._normalise()
+            emissions = smoother.words(emissions)
+        self.weights.value[:] = self.stats.value
+        self.weights.entry[:] = emissions
+        if smoother is None:
+            self._drop_zeros()
+
+    def _normalise(self) -> None:
+        value, row, row_parent = self.stats.value, self.weights.row, self.weights.row_parent
+        sums = parent_sums(value, row, row_parent, int(self.layout.offset[-1]))
+        normalise_rows(value, row, row_parent, sums)
+
+    def _drop_zeros(self) -> None:
+        """EM never revives a cell; once enough are gone, the others move together."""
+        gone = self.weights.value == 0
+        if gone.sum() > DROP * len(gone):
+            self.weights = without(self.weights, self.layout, gone)
+            self.stats = zeros_like(self.weights)
 
 
 def fit(
@@ -154,7 +189,9 @@ def fit(
     step: Expectation | None = None,
 ) -> Refined:
     """EM (Petrov 2009, eqns 2 and 3), or what `step` does.  Without smoothing the objective never falls: checked."""
-    step = step or Expectation(treebank.shared, treebank.lexical(state.layout), state)
+    if step is None:
+        cells = None if smoother is None else smoother.cells(state.theta)
+        step = Expectation(treebank.shared, treebank.lexical(state.layout), state, cells)
     before = -np.inf
     for iteration in range(1, iterations + 1):
         log_likelihood, _ = step.run()
@@ -164,8 +201,7 @@ def fit(
         if smoother is None and tolerance > 0 and log_likelihood - before < tolerance * treebank.words:
             break
         before = log_likelihood
-    theta = step.weights.theta
-    return replace(state, theta=theta[: step.rules].copy(), emissions=theta[step.rules :].copy())
+    return step.state(state)
 
 
 def _check(
@@ -246,8 +282,7 @@ def _merge_into(lexical: LexicalLayout, state: Refined, kinds: list[Longs], freq
     new = Layout(old.grammar, size)
     parts = [frequency[old.offset[s] : old.offset[s + 1]] for s in range(len(kinds))]
     mean = [averaging(kind, part, int(n)) for kind, part, n in zip(kinds, parts, size, strict=True)]
-    total = [membership(kind, int(n)) for kind, n in zip(kinds, size, strict=True)]
-    theta = transform(old, state.theta, new, mean, total)
+    theta = regroup(old, state.theta, new, kinds, mean)
     emissions = map_entries(lexical, state.emissions, mean[old.grammar.first_tag :])
     parents = []
     for kind, n in zip(kinds, size, strict=True):
@@ -276,16 +311,65 @@ class Smoother:
     def __init__(self, lexical: LexicalLayout, history: History, options: SplitMergeOptions) -> None:
         self.lexical, self.layout = lexical, lexical.layout
         symbols = range(len(self.layout.size))
-        self.rule_maps = [_smoothing(history.branches(s), options.rule_smoothing) for s in symbols]
+        maps = [_smoothing(history.branches(s), options.rule_smoothing) for s in symbols]
+        self.maps = np.concatenate([matrix.ravel() for matrix in maps])
+        first = np.cumsum(self.layout.size**2) - self.layout.size**2
+        self.rule_map = first[self.layout.grammar.rules[:, 0]]
         self.word_maps = word_smoothing(self.layout, history, options.word_smoothing)
 
-    def rules(self, theta: Floats) -> Floats:
-        smoothed = transform(self.layout, theta, self.layout, self.rule_maps, None)
-        self.layout.normalise(smoothed)
-        return smoothed
+    def cells(self, theta: Floats) -> Longs:
+        """The places that smoothing these tensors gives some weight to."""
+        weights = sparse(self.layout, theta)
+        return _reached(weights, self.layout.start, self.layout.dims, self.maps, self.rule_map)
+
+    def smooth_rules(self, weights: Sparse, value: Floats) -> None:
+        """In place, for weights that have all the `cells`."""
+        _smooth_cells(weights, self.maps, self.rule_map, value)
 
     def words(self, emissions: Floats) -> Floats:
         return map_entries(self.lexical, emissions, self.word_maps)
+
+
+@kernel
+def _table(weights: Sparse, rule: int, value: Floats) -> Floats:
+    """The cells of a rule as a matrix [x, pairs]."""
+    first = weights.rule_row[rule]
+    table = np.zeros((weights.rule_row[rule + 1] - first, weights.rule_pair[rule + 1] - weights.rule_pair[rule]))
+    for x in range(len(table)):
+        for k in range(weights.row[first + x], weights.row[first + x + 1]):
+            table[x, weights.cell_pair[k]] = value[k]
+    return table
+
+
+@kernel
+def _reached(weights: Sparse, start: Longs, dims: Longs, maps: Floats, rule_map: Longs) -> Longs:
+    """Where the products of the maps with the rules' tensors have some weight, in order."""
+    places, used = np.empty(2 * len(weights.value) + 1, np.int64), 0
+    for rule in range(len(dims)):
+        table = _table(weights, rule, weights.value)
+        size = len(table)
+        smooth = np.dot(maps[rule_map[rule] : rule_map[rule] + size * size].reshape(size, size), table)
+        if used + smooth.size > len(places):
+            places = np.concatenate((places, np.empty(used + smooth.size, np.int64)))
+        for x in range(size):
+            for p in range(table.shape[1]):
+                if smooth[x, p] > 0.0:
+                    y, z = weights.pair[weights.rule_pair[rule] + p]
+                    places[used] = start[rule] + (x * dims[rule, 1] + y) * dims[rule, 2] + z
+                    used += 1
+    return places[:used].copy()
+
+
+@kernel
+def _smooth_cells(weights: Sparse, maps: Floats, rule_map: Longs, value: Floats) -> None:
+    for rule in range(len(rule_map)):
+        table = _table(weights, rule, value)
+        size = len(table)
+        smooth = np.dot(maps[rule_map[rule] : rule_map[rule] + size * size].reshape(size, size), table)
+        for x in range(size):
+            r = weights.rule_row[rule] + x
+            for k in range(weights.row[r], weights.row[r + 1]):
+                value[k] = smooth[x, weights.cell_pair[k]]
 
 
 def word_smoothing(layout: Layout, history: History, share: float) -> list[Floats]:

@@ -1,7 +1,7 @@
 """Subtypes of symbols: how many there are, where each came from, and how tensors over them are reshaped.
 
-A rule's tensor T[x, y, z] is laid out flat, rule after rule.  Splitting, merging, smoothing and projecting are all
-linear maps on its ports, so they are all written with one function, `transform`.
+A rule's tensor T[x, y, z] is laid out flat, rule after rule.  Merging subtypes and projecting on coarser ones is the
+same thing, written once: `regroup`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latree.arrays import Floats, Longs
-from latree.grammar import NONE, Grammar
+from latree.grammar import Grammar
 from latree.jit import kernel
 
 LEAST = 1e-30  # probabilities below this are taken for zero: EM never revives them
@@ -53,61 +53,76 @@ class Layout:
     def tensor(self, theta: Floats, rule: int) -> Floats:
         return theta[self.start[rule] : self.start[rule + 1]].reshape(self.dims[rule])
 
+    @cached_property
+    def rule_row(self) -> Longs:
+        """[rules + 1] the first row of each rule; a row is what a rule and a subtype of its parent have."""
+        return np.concatenate([[0], np.cumsum(self.dims[:, 0])]).astype(np.int64)
+
+    @cached_property
+    def row(self) -> Longs:
+        """[rows + 1] where each row begins."""
+        wide = self.dims[:, 1] * self.dims[:, 2]
+        return np.concatenate([[0], np.cumsum(np.repeat(wide, self.dims[:, 0]))]).astype(np.int64)
+
+    @cached_property
+    def row_parent(self) -> Longs:
+        """[rows] the subtype that is the parent, numbered as in `offset`."""
+        shift = self.offset[self.grammar.rules[:, 0]] - self.rule_row[:-1]
+        return np.repeat(shift, self.dims[:, 0]) + np.arange(self.rule_row[-1])
+
+    def coordinates(self, place: Longs) -> tuple[Longs, Longs, Longs, Longs]:
+        """Rule, x, y and z of the numbers at these places."""
+        rule = np.searchsorted(self.start, place, side="right") - 1
+        x, yz = np.divmod(place - self.start[rule], (self.dims[:, 1] * self.dims[:, 2])[rule])
+        return rule, x, *np.divmod(yz, self.dims[rule, 2])
+
     def parent_counts(self, counts: Floats) -> Floats:
         """How often each subtype, numbered as in `offset`, is the parent of a rule."""
-        totals = np.zeros(int(self.offset[-1]))
-        _add_rows(counts, self.start, self.dims, self.offset[self.grammar.rules[:, 0]], totals)
-        return totals
+        return parent_sums(counts, self.row, self.row_parent, int(self.offset[-1]))
 
     def normalise(self, counts: Floats) -> None:
-        """In place: relative frequency given the parent subtype (Petrov 2009, eqn 3); below `LEAST` it is zero."""
-        _divide_rows(counts, self.start, self.dims, self.offset[self.grammar.rules[:, 0]], self.parent_counts(counts))
+        """In place: relative frequency given the parent subtype (Petrov 2009, eqn 3)."""
+        normalise_rows(counts, self.row, self.row_parent, self.parent_counts(counts))
 
 
 @kernel
-def _add_rows(theta: Floats, start: Longs, dims: Longs, first: Longs, totals: Floats) -> None:
-    for rule in range(len(dims)):
-        wide, at = dims[rule, 1] * dims[rule, 2], start[rule]
-        for x in range(dims[rule, 0]):
-            totals[first[rule] + x] += theta[at + x * wide : at + (x + 1) * wide].sum()
+def parent_sums(values: Floats, row: Longs, row_parent: Longs, subtypes: int) -> Floats:
+    """Sums over all rows of each parent subtype."""
+    sums = np.zeros(subtypes)
+    for r in range(len(row_parent)):
+        sums[row_parent[r]] += values[row[r] : row[r + 1]].sum()
+    return sums
 
 
 @kernel
-def _divide_rows(theta: Floats, start: Longs, dims: Longs, first: Longs, totals: Floats) -> None:
-    for rule in range(len(dims)):
-        wide, at = dims[rule, 1] * dims[rule, 2], start[rule]
-        for x in range(dims[rule, 0]):
-            total = totals[first[rule] + x]
-            for k in range(at + x * wide, at + (x + 1) * wide):
-                theta[k] = theta[k] / total if theta[k] > LEAST * total else 0.0
+def normalise_rows(values: Floats, row: Longs, row_parent: Longs, sums: Floats) -> None:
+    """In place: divide by the parent's sum; what comes below `LEAST` is zero."""
+    for r in range(len(row_parent)):
+        total = sums[row_parent[r]]
+        for k in range(row[r], row[r + 1]):
+            values[k] = values[k] / total if values[k] > LEAST * total else 0.0
 
 
-Maps = Sequence[Floats]  # one matrix a symbol, [new subtypes, old subtypes]
+def regroup(old: Layout, theta: Floats, new: Layout, kinds: Sequence[Longs], mean: Sequence[Floats]) -> Floats:
+    """Subtypes put together: children are summed, parents averaged.
 
-
-def transform(old: Layout, theta: Floats, new: Layout, parents: Maps, children: Maps | None) -> Floats:
-    """T'[X, Y, Z] = sum_xyz P[X, x] C[Y, y] C[Z, z] T[x, y, z] for every rule; None leaves the children alone."""
-    result = np.empty(int(new.start[-1]))
-    for rule, (a, b, c) in enumerate(old.grammar.rules.tolist()):
-        tensor = old.tensor(theta, rule)
-        moved = (parents[a] @ tensor.reshape(len(tensor), -1)).reshape(-1, *tensor.shape[1:])
-        if children is not None and b != NONE:
-            moved = np.einsum("Yy,Xyz->XYz", children[b], moved)
-        if children is not None and c != NONE:
-            moved = moved @ children[c].T
-        result[new.start[rule] : new.start[rule + 1]] = moved.ravel()
-    return result
-
-
-def membership(kind: Longs, classes: int) -> Floats:
-    """The 0/1 matrix [classes, members] of a map from members to classes."""
-    matrix: Floats = (np.arange(classes)[:, None] == kind[None, :]).astype(np.float64)
-    return matrix
+    `kinds[symbol]` says what each old subtype becomes, `mean[symbol]` [new, old] how much it weighs as a parent:
+    T'[X, Y, Z] = sum over x in X, y in Y, z in Z of mean[X, x] T[x, y, z].
+    """
+    kind = np.concatenate([*kinds, [0]])  # the last is for absent children
+    weight = np.concatenate([matrix[one, np.arange(len(one))] for one, matrix in zip(kinds, mean, strict=True)])
+    place = np.flatnonzero(theta)
+    rule, *cell = old.coordinates(place)
+    first = old.offset[old.grammar.rules][rule]  # an absent child's, NONE = -1, is the last
+    x, y, z = (kind[first[:, port] + cell[port]] for port in range(3))
+    target = new.start[rule] + (x * new.dims[rule, 1] + y) * new.dims[rule, 2] + z
+    values = theta[place] * weight[first[:, 0] + cell[0]]
+    return np.bincount(target, weights=values, minlength=int(new.start[-1])).astype(np.float64)
 
 
 def averaging(kind: Longs, weight: Floats, classes: int) -> Floats:
     """The matrix that takes class averages, members weighted; a class without weight averages evenly."""
-    member = membership(kind, classes)
+    member: Floats = (np.arange(classes)[:, None] == kind[None, :]).astype(np.float64)
     weighted = member * weight
     totals = weighted.sum(1, keepdims=True)
     even = member / np.maximum(member.sum(1, keepdims=True), 1)

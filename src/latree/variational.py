@@ -65,7 +65,7 @@ from latree.split_merge import (
     split,
     subtype_counts,
 )
-from latree.subtypes import LEAST, History, Layout, averaging, membership, transform
+from latree.subtypes import LEAST, History, Layout, averaging, regroup
 
 
 @dataclass(frozen=True)
@@ -306,7 +306,7 @@ class MeanField(Expectation):
 
     def __init__(self, forest: Forest, lexical: LexicalLayout, state: Refined, options: VariationalOptions) -> None:
         """The first mean-field weights are made from the given ones by a sweep."""
-        super().__init__(forest, lexical, state)
+        super().__init__(forest, lexical, state, np.arange(len(state.theta)))
         self.rule_prior, self.word_prior = RulePrior(lexical.layout, options), WordPrior(lexical, options.word_prior)
         self.score = 0.0  # what the bound adds to log Z(W)
         super().run()
@@ -324,8 +324,8 @@ class MeanField(Expectation):
         theta, score = self.rule_prior.weights(rules)
         emissions, word_score = self.word_prior.weights(words)
         self.score = score + word_score
-        self.weights.theta[: self.rules] = theta
-        self.weights.theta[self.rules :] = emissions
+        self.weights.value[:] = theta
+        self.weights.entry[:] = emissions
 
     def mean(self, state: Refined) -> Refined:
         """An ordinary grammar: the posterior mean given the counts of the last sweep."""
@@ -364,8 +364,7 @@ def contract(lexical: LexicalLayout, state: Refined, kinds: Sequence[Longs], fre
     new = Layout(old.grammar, size)
     parts = np.split(frequency, old.offset[1:-1])
     mean = [averaging(kind, part, int(n)) for kind, part, n in zip(kinds, parts, size, strict=True)]
-    total = [membership(kind, int(n)) for kind, n in zip(kinds, size, strict=True)]
-    theta = transform(old, state.theta, new, mean, total)
+    theta = regroup(old, state.theta, new, kinds, mean)
     emissions = map_entries(lexical, state.emissions, mean[old.grammar.first_tag :])
     # A class came from where its commonest member did.
     parents = [last[matrix.argmax(1)] for last, matrix in zip(history.parents[-1], mean, strict=True)]
@@ -415,8 +414,8 @@ def merge_gains(treebank: LatentTreebank, step: MeanField) -> list[Floats]:
 
 def _half_entropies(treebank: LatentTreebank, step: MeanField) -> list[Floats]:
     """The sum over nodes above, for each symbol and pair."""
-    lexical, theta = step.lexical, step.weights.theta
-    state = Refined(lexical.layout, theta[: step.rules], theta[step.rules :], History())
+    lexical = step.lexical
+    state = step.state(Refined(lexical.layout, np.zeros(0), np.zeros(0), History()))
     _, result = Expectation(treebank.forest, lexical, state).run()
     entropies = []
     for symbol, size in enumerate(lexical.layout.size):

@@ -5,48 +5,58 @@ Other objectives sum over subtypes; this one does not, which costs some accuracy
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from latree.arrays import Floats, Longs
 from latree.forest import PASS, Forest, L, P, R
-from latree.forms.dense import Dense
+from latree.forms.sparse import Sparse
 from latree.jit import kernel
 
 
-@kernel
-def _best_subtypes(forest: Forest, weights: Dense, log_theta: Floats, start: Longs) -> tuple[Floats, Longs]:
+class _Best(NamedTuple):
     """For every subtype of every item its best log score, and the edge and children's subtypes that give it."""
-    score, back = np.full(start[-1], -np.inf), np.full((start[-1], 3), -1)
-    ends = forest.ends
+
+    start: Longs  # [items + 1] where an item's subtypes begin
+    score: Floats
+    back: Longs  # [subtypes of items, 3]
+
+
+@kernel
+def _offer(best: _Best, forest: Forest, edge: int, x: int, y: int, z: int, weight: float) -> None:
+    """Subtype x of an edge's parent, made from y and z."""
+    left, right, at = forest.ends[edge, L], forest.ends[edge, R], best.start[forest.ends[edge, P]] + x
+    if left >= 0:
+        weight += best.score[best.start[left] + y]
+    if right >= 0:
+        weight += best.score[best.start[right] + z]
+    if weight > best.score[at]:
+        best.score[at] = weight
+        best.back[at, 0], best.back[at, 1], best.back[at, 2] = edge, y, z
+
+
+@kernel
+def _best_subtypes(forest: Forest, weights: Sparse, best: _Best) -> None:
     for e in range(len(forest.rule)):
-        rule, parent, left, right = forest.rule[e], ends[e, P], ends[e, L], ends[e, R]
-        own = rule == PASS or weights.dims[rule, 1] == 0  # the child has the parent's subtype
-        narrow = 1 if right < 0 else start[right + 1] - start[right]
-        for x in range(start[parent + 1] - start[parent]):
-            low, high = (x, x + 1) if own else (0, weights.dims[rule, 1])
-            for y in range(low, high):
-                under = 0.0 if left < 0 else score[start[left] + y]
-                for z in range(narrow):
-                    if rule == PASS:
-                        total = under
-                    elif own:
-                        total = under + log_theta[weights.start[rule] + x]
-                    else:
-                        total = under + log_theta[weights.start[rule] + (x * high + y) * narrow + z]
-                    if right >= 0:
-                        total += score[start[right] + z]
-                    if total > score[start[parent] + x]:
-                        score[start[parent] + x] = total
-                        back[start[parent] + x, 0], back[start[parent] + x, 1], back[start[parent] + x, 2] = e, y, z
-    return score, back
+        rule, parent = forest.rule[e], forest.ends[e, P]
+        if rule == PASS or rule >= forest.rules:  # the child has the parent's subtype
+            for x in range(best.start[parent + 1] - best.start[parent]):
+                entry = 1.0 if rule == PASS else weights.entry[weights.entry_start[rule - forest.rules] + x]
+                _offer(best, forest, e, x, x, 0, np.log(entry))
+            continue
+        first = weights.rule_row[rule]
+        for x in range(weights.rule_row[rule + 1] - first):
+            for k in range(weights.row[first + x], weights.row[first + x + 1]):
+                y, z = weights.pair[weights.rule_pair[rule] + weights.cell_pair[k]]
+                _offer(best, forest, e, x, y, z, np.log(weights.value[k]))
 
 
-def viterbi_edges(forest: Forest, weights: Dense, width: Longs) -> list[int]:
+def viterbi_edges(forest: Forest, weights: Sparse, width: Longs) -> list[int]:
     """The edges of all sentences' best derivations over subtypes."""
-    with np.errstate(divide="ignore"):
-        log_theta = np.log(weights.theta)
     start = np.concatenate([[0], np.cumsum(width[forest.symbol])]).astype(np.int64)
-    _, back = _best_subtypes(forest, weights, log_theta, start)
+    back = np.full((start[-1], 3), -1)
+    _best_subtypes(forest, weights, _Best(start, np.full(start[-1], -np.inf), back))
     edges: list[int] = []
     stack = [(int(root), 0) for root in forest.root if root >= 0]
     while stack:

@@ -14,13 +14,14 @@ from latree import decode, model_file
 from latree.arrays import Floats, Longs
 from latree.errors import LatreeError
 from latree.forest import Forest, Piece
-from latree.forms.dense import Dense, dense, no_statistics
+from latree.forms.sparse import Sparse, no_statistics, sparse, with_words
 from latree.grammar import Grammar
 from latree.infer import Inference, infer, inside_only
 from latree.kbest import k_best
 from latree.results import Analysis, Status
 from latree.sampling import sample_derivation
 from latree.search import Coarse, Objective, Search, certified
+from latree.subtypes import Layout
 from latree.words import Lexicon
 
 Result = TypeVar("Result", bound=Analysis)
@@ -69,13 +70,14 @@ class ForestModel(ABC, Generic[Result]):
     grammar: Grammar
     lexicon: Lexicon
     theta: Floats  # weights of the rules, tensors laid end to end
+    tensors: Sparse  # the rules' weights
     _latest: tuple[Floats, Any] | None = None
 
     # -- what a kind of model says for itself
 
-    @abstractmethod
     def prepare(self) -> None:
-        """Make the tables of the coarse pass from grammar and weights."""
+        """Make what inference needs from grammar and weights; models add the tables of their coarse pass."""
+        self.tensors = sparse(Layout(self.grammar, self.widths()), self.theta)
 
     @abstractmethod
     def coarse(self, emissions: Floats) -> Coarse:
@@ -119,7 +121,8 @@ class ForestModel(ABC, Generic[Result]):
         return np.ones(len(self.grammar.symbols), np.int64)
 
     def weights(self, emissions: Floats) -> Any:
-        return dense(self.grammar, self.theta, emissions, self.widths())
+        """Of the grammar's rules and these lexical entries."""
+        return with_words(self.tensors, Layout(self.grammar, self.widths()), emissions)
 
     def no_statistics(self, weights: Any) -> Any:
         return no_statistics(weights)
@@ -152,9 +155,10 @@ class ForestModel(ABC, Generic[Result]):
 
     def viterbi_scores(self, search: Search) -> Floats:
         """log weight of each edge's rule."""
-        weights: Dense = self._weights_of(search.all_emissions)
+        # Numbered as the edges' rules are: rules, lexical entries, and at the end, for PASS = -1, nothing to pay.
+        theta = np.concatenate([self.theta, search.all_emissions.ravel(), [1.0]])
         with np.errstate(divide="ignore"):
-            log_theta = np.append(np.log(weights.theta), 0.0)  # PASS = -1 finds the zero at the end
+            log_theta: Floats = np.log(theta)
         return log_theta[search.forest.rule]
 
     def likeliest_tag(self, word: str, first: bool) -> str:

@@ -10,7 +10,7 @@ from latree.arrays import Floats
 from latree.binary import Binarization
 from latree.errors import LatreeError
 from latree.forest import PASS, Forest, P, restrict
-from latree.forms.dense import dense, no_statistics
+from latree.forms.sparse import no_statistics, with_words
 from latree.grammar import count_rules
 from latree.infer import infer
 from latree.labels import LabelRules
@@ -104,7 +104,7 @@ class Lvg(Subtyped, Parser):
             if rounds >= self.history.rounds:
                 continue
             level = self.levels[rounds]
-            weights = dense(self.grammar, level.theta, emissions @ level.columns, level.layout.size)
+            weights = with_words(level.tensors, level.layout, emissions @ level.columns)
             posterior = infer(forest, weights, no_statistics(weights), level.layout.size).posterior
             keep = (posterior >= threshold * looseness) | (forest.rule == PASS)
             smaller = restrict(forest, keep)

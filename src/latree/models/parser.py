@@ -34,7 +34,8 @@ class Parser(ForestModel[Parse]):
     find: RuleFinder
 
     def prepare(self) -> None:
-        """Make the tables of the coarse pass from grammar and weights."""
+        """Add the tables of the coarse pass."""
+        super().prepare()
         self.chart = chart_grammar(self.grammar, self.coarse_theta())
         self.find = rule_finder(self.grammar, self.coarse_theta())
 

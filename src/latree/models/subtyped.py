@@ -13,6 +13,7 @@ from scipy.linalg import block_diag
 from latree.arrays import Floats, Longs
 from latree.checkpoint import Checkpoint, Standing
 from latree.errors import LatreeError
+from latree.forms.sparse import Sparse, sparse
 from latree.latent_treebank import LatentTreebank
 from latree.model_file import compact, pack_sparse, unpack_sparse
 from latree.models.base import ForestModel
@@ -31,7 +32,7 @@ from latree.split_merge import (
     subtype_counts,
     word_smoothing,
 )
-from latree.subtypes import History, Layout, averaging, membership, transform
+from latree.subtypes import History, Layout, averaging, regroup
 from latree.variational import VariationalOptions, variational_round
 from latree.viterbi import viterbi_edges
 from latree.words import Lexicon, LexiconOptions
@@ -52,6 +53,7 @@ class Level(NamedTuple):
 
     layout: Layout
     theta: Floats
+    tensors: Sparse
     columns: Floats  # [fine columns, columns of this level]: P(w | tag subtype) is averaged
 
 
@@ -157,7 +159,7 @@ class Subtyped(ForestModel[Any]):
         self.levels = Levels(self._level)
         own = self.given_smoothing or word_smoothing(self.layout, self.history, self.options.word_smoothing)
         self.smoothing = _columns(list(own))
-        super().prepare()  # type: ignore[safe-super]
+        super().prepare()
 
     def _level(self, level: int) -> Level:
         """The projection of the grammar on the subtypes that there were after `level` rounds."""
@@ -166,9 +168,8 @@ class Subtyped(ForestModel[Any]):
         size = np.array([int(kind.max()) + 1 for kind in kinds])
         layout = Layout(self.grammar, size)
         mean = [averaging(kinds[s], self.frequency[offset[s] : offset[s + 1]], int(size[s])) for s in symbols]
-        total = [membership(kinds[s], int(size[s])) for s in symbols]
-        theta = transform(self.layout, self.theta, layout, mean, total)
-        return Level(layout, theta, _columns(mean[self.grammar.first_tag :]))
+        theta = regroup(self.layout, self.theta, layout, kinds, mean)
+        return Level(layout, theta, sparse(layout, theta), _columns(mean[self.grammar.first_tag :]))
 
     def coarse_theta(self) -> Floats:
         return self.levels[0].theta

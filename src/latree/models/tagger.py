@@ -28,7 +28,8 @@ class Tagger(ForestModel[Tagging]):
     rules: ChainRules
 
     def prepare(self) -> None:
-        """Make the tables of the coarse pass from grammar and weights."""
+        """Add the tables of the coarse pass."""
+        super().prepare()
         self.rules = chain_rules(self.grammar)
         self.chain = chain(self.rules, self.coarse_theta())
 
