@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from latree import decode
 from latree.arrays import Floats
 from latree.binary import Node
+from latree.derivations import Derivations
 from latree.forest import (
     PASS,
     Forest,
@@ -23,14 +23,13 @@ from latree.forest import (
     restrict,
     share,
     trim,
-    union,
 )
 from latree.grammar import NONE, Grammar
 from latree.infer import inside_only
 from latree.kbest import k_best
 from latree.prune import prune
 from tests.enumerate import PHRASES, ROOT, TAGS, derivations, shape, weights_of
-from tests.test_decode import bare_parser, full_search, shape_of
+from tests.test_decode import bare_parser, full_search
 from tests.test_infer import SEEDS, all_edge_sets, example, full_forest, ones
 
 
@@ -54,7 +53,12 @@ def shapes(grammar: Grammar, forest: Forest, words: int) -> set[str]:
     """Every tree of a forest."""
     names = [f"w{i}" for i in range(words)]
     sets = all_edge_sets(forest, int(forest.root[0]))
-    return {str(decode.tree_of(grammar, forest, edges, names)) for edges in sets}
+    return trees_of(grammar, forest, sets, names)
+
+
+def trees_of(grammar: Grammar, forest: Forest, sets: list[list[int]], words: list[str]) -> set[str]:
+    shared = Derivations.of(forest, sets)
+    return {str(shared.trees(grammar, root, words)[0]) for root in shared.root.tolist()}
 
 
 # -- from trees
@@ -225,7 +229,7 @@ def test_together_as_alone() -> None:
         words = int(piece.span.max())
         names = [f"w{i}" for i in range(words)]
         every = all_edge_sets(together, int(together.root[k]))
-        found = {str(decode.tree_of(grammar, together, edges, names)) for edges in every}
+        found = trees_of(grammar, together, every, names)
         assert found == shapes(grammar, alone, words)
 
 
@@ -241,17 +245,21 @@ def test_a_sentence_without_derivations_has_no_root() -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_derivations_by_themselves_and_together(seed: int) -> None:
+def test_derivations_share_what_they_have_in_common(seed: int) -> None:
     grammar, theta, emissions = example(seed)
     search = full_search(grammar, theta, emissions)
     listed = k_best(search.forest, search.scores("viterbi"), 10)
-    for score, edges in listed:
-        alone = assemble([union(search.forest, [edges])], len(grammar.rules))
-        assert shapes(grammar, alone, len(emissions)) == {shape_of(search, edges)}
-        assert log_z(grammar, theta, emissions, alone) == pytest.approx(score)
-    together = assemble([union(search.forest, [edges for _, edges in listed])], len(grammar.rules))
-    assert {shape_of(search, edges) for _, edges in listed} <= shapes(grammar, together, len(emissions))
-    assert len(together.rule) == len({edge for _, edges in listed for edge in edges})
+    lists = [edges for _, edges in listed]
+    shared = Derivations.of(search.forest, [*lists, [], lists[0]])
+    assert len(shared.edge) < sum(map(len, lists))
+    assert shared.root[-2:].tolist() == [NONE, shared.root[0]]
+    assert len(set(zip(shared.edge.tolist(), *shared.below.T.tolist(), strict=True))) == len(shared.edge)
+    weights = weights_of(grammar, theta, emissions, ones(grammar))
+    log_weights, _ = inside_only(shared.as_forest(), weights, ones(grammar))
+    np.testing.assert_allclose(log_weights, [*(score for score, _ in listed), -np.inf, listed[0][0]])
+    found = search.weighed(lists)
+    assert [one.edges for one in found] == lists
+    np.testing.assert_allclose([one.log_weight for one in found], log_weights[:-2])
 
 
 @pytest.mark.parametrize("seed", SEEDS)

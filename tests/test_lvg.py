@@ -117,7 +117,7 @@ def test_lists_are_sorted_and_name_no_tree_twice(model: Lvg, objective: Objectiv
     search, derivations = model._rank(attempt, 20, objective)
     scores = [search.scores(objective)[edges].sum() for edges in derivations]
     assert scores == pytest.approx(sorted(scores, reverse=True))
-    assert max(scores) == pytest.approx(search.scores(objective)[search.best(objective)[0]].sum())
+    assert max(scores) == pytest.approx(search.scores(objective)[search.best(objective)[0].edges].sum())
 
 
 def test_no_list_of_the_best_over_subtypes(model: Lvg) -> None:
@@ -168,7 +168,7 @@ def test_the_accurate_cascade_finds_what_an_unpruned_search_does(model: Lvg, dev
     model.cascade = ACCURATE
     for tokens, parse in zip(sentences, model.parse_all(sentences), strict=True):
         search = unpruned(model, tokens)
-        exact = model.result(tuple(tokens), search, search.best("max-rule")[0], 0.0, 0)
+        exact = model.result(tuple(tokens), search, search.best("max-rule")[0], 0)
         assert parse.tree == exact.tree
         assert parse.log_marginal <= exact.log_marginal + 1e-9
         assert parse.log_marginal == pytest.approx(exact.log_marginal, abs=1e-3)

@@ -32,7 +32,7 @@ def test_certified_lists_are_exact_from_any_threshold(seed: int, k: int, thresho
     shapes = [shape_of(search, edges) for edges in found]
     assert len(set(shapes)) == len(expected)
     np.testing.assert_allclose([every[s] for s in shapes], expected)
-    np.testing.assert_allclose(search.log_weights(found), np.log(expected))
+    np.testing.assert_allclose([d.log_weight for d in search.weighed(found)], np.log(expected))
 
 
 def test_pruning_alone_would_not_be_exact() -> None:
@@ -94,7 +94,9 @@ def test_sentences_of_a_batch_do_not_mix() -> None:
             math.log(sum(d.weight for d in derivations(grammar, theta, one)))
         )
         for objective in OBJECTIVES:
-            assert shape_of(together, together.best(objective)[k]) == shape_of(alone, alone.best(objective)[0])
+            assert shape_of(together, together.best(objective)[k].edges) == shape_of(
+                alone, alone.best(objective)[0].edges
+            )
         asked = [c[:3] for c in alone.phrases.likely(0.0)]
         found = [c.probability for c in together.phrases.look_up(k, asked)]
         assert found == pytest.approx([c.probability for c in alone.phrases.likely(0.0)])

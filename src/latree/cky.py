@@ -68,7 +68,7 @@ class Chart(NamedTuple):
     root: float  # scaled value of the root: an inside times an outside divided by this is a posterior
     base: Floats  # [cells, inner]
     top: Floats  # [cells, inner]
-    base_out: Floats
+    base_out: Floats  # what chains above make of a symbol; over one word no binary rule has it
     top_out: Floats
     tag: Floats  # [words, tags]
     tag_out: Floats
@@ -315,10 +315,10 @@ def _outside(g: ChartGrammar, work: _Work, out: _WorkOut) -> None:
                 out.top[c, g.lefts[b]] += out.by_start[i, i + width, b]
             for b in range(len(g.rights)):
                 out.top[c, g.rights[b]] += out.by_end[i + width, i, b]
+            _chain_down(g.chain, out.top[c], out.base[c])
             if width == 1:
                 _chain_down(g.tag_chain, out.top[c], out.tag[i])
             else:
-                _chain_down(g.chain, out.top[c], out.base[c])
                 _outside_cell(g, work, out, i, i + width, out.base[c], splits)
     _unweigh(g.tag_left, out.heard_left, out.tag)
     _unweigh(g.tag_right, out.heard_right, out.tag)

@@ -11,16 +11,13 @@ Everything here maximises a sum of one score an edge.  What the score is makes t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from latree.arrays import Floats, Ints, Longs
 from latree.forest import PASS, Forest, L, P, R
-from latree.grammar import Grammar
 from latree.jit import kernel
-from latree.tree import Tree
 
 _TIE = 1e-6  # what a posterior weighs where it is only to break ties
 
@@ -152,37 +149,3 @@ def best_edges(forest: Forest, choice: Best, sentence: int) -> list[int]:
         return []
     edges: list[int] = _trace(choice.edge, forest.ends, root).tolist()
     return edges
-
-
-Subtrees = dict[tuple[int, int, int], tuple[int, list[Tree]]]
-
-
-def tree_of(
-    grammar: Grammar, forest: Forest, edges: list[int], words: Sequence[str], memo: Subtrees | None = None
-) -> Tree:
-    """The tree of a derivation, given its edges with parents before children, left to right; parts give way to
-    their children.
-
-    Derivations of one forest may share a `memo`: the trees of a k-best list have most of their subtrees in common.
-    """
-    memo = {} if memo is None else memo
-    done: list[tuple[int, list[Tree]]] = []
-    items = forest.ends[edges, P]
-    columns = (forest.rule[edges], forest.ends[edges, L], forest.ends[edges, R], forest.symbol[items])
-    rows = zip(edges, *(column.tolist() for column in columns), forest.span[items, 0].tolist(), strict=True)
-    for edge, rule, left, right, symbol, start in reversed(list(rows)):
-        if rule == PASS:
-            continue
-        first = done.pop() if left >= 0 else (-1, [])
-        second = done.pop() if right >= 0 else (-1, [])
-        key = (edge, first[0], second[0])
-        if key not in memo:
-            kind, label, *_ = grammar.symbols[symbol]
-            if left < 0:
-                trees = [Tree(label, word=words[start])]
-            else:
-                trees = first[1] + second[1]
-                trees = trees if kind == "part" else [Tree(label, trees)]
-            memo[key] = (len(memo), trees)
-        done.append(memo[key])
-    return done[0][1][0]

@@ -10,7 +10,7 @@ sentences at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -55,8 +55,14 @@ def assemble(pieces: Sequence[Piece], rules: int) -> Forest:
     sizes = np.array([len(piece.symbol) for piece in pieces])
     shift = np.concatenate([[0], np.cumsum(sizes)])
     rule, ends = _concatenate(pieces, shift, rules)
-    symbol = np.concatenate([piece.symbol for piece in pieces])
-    depth = _levels(ends, int(shift[-1]))
+    symbol, span = (np.concatenate(columns) for columns in zip(*((p.symbol, p.span) for p in pieces), strict=True))
+    sentence = np.repeat(np.arange(len(pieces), dtype=np.int32), sizes)
+    return arrange(rule, ends, symbol, span, sentence, np.where(sizes > 0, shift[1:] - 1, NONE), rules)
+
+
+def arrange(rule: Ints, ends: Ints, symbol: Ints, span: Ints, sentence: Ints, root: Longs, rules: int) -> Forest:
+    """A forest of items that are numbered children first, and edges in the order of their parents."""
+    depth = _levels(ends, len(symbol))
     item_order = _stable_order(depth, int(depth.max(initial=0)))
     place = np.empty(len(depth) + 1, np.int32)
     place[item_order] = np.arange(len(depth), dtype=np.int32)
@@ -64,10 +70,7 @@ def assemble(pieces: Sequence[Piece], rules: int) -> Forest:
     kind = _kinds(rule, ends, symbol, rules)
     edge_order = _stable_order(kind, int(kind.max(initial=0)))
     edge_order = edge_order[_stable_order(depth[ends[edge_order, P]], int(depth.max(initial=0)))]
-    span = np.concatenate([piece.span for piece in pieces])[item_order]
-    sentence = np.repeat(np.arange(len(pieces), dtype=np.int32), sizes)[item_order]
-    root = np.where(sizes > 0, place[shift[1:] - 1], NONE).astype(np.int32)
-    items = (symbol[item_order], span, sentence, root)
+    items = (symbol[item_order], span[item_order], sentence[item_order], place[root])
     return _grouped(rule[edge_order], place[ends[edge_order]], *items, depth[item_order], rules)
 
 
@@ -279,14 +282,3 @@ class _Packer:
         symbol = np.array([item.symbol for item in items], np.int32)
         span = np.array([(item.start, item.start + item.width) for item in items], np.int32).reshape(-1, 2)
         return Piece(table[:, 0].copy(), table[:, 1:].copy(), symbol, span, entries)
-
-
-def union(forest: Forest, derivations: Iterable[Sequence[int]]) -> Piece:
-    """What some derivations of one sentence use, by itself: a single derivation, or the forest of a k-best list.
-
-    Lexical entries keep their numbers, so that the weights of the forest serve.
-    """
-    edges = np.unique(np.concatenate([np.asarray(edges, np.int64) for edges in derivations]))
-    items = np.unique(forest.ends[edges, P])  # sorted by level: children come first
-    ends = np.where(forest.ends[edges] >= 0, np.searchsorted(items, forest.ends[edges]), NONE).astype(np.int32)
-    return Piece(forest.rule[edges], ends, forest.symbol[items], forest.span[items], 0)

@@ -147,9 +147,14 @@ def _binary_edges(store: _Store, find: RuleFinder, n: int, i: int, j: int, above
 
 
 @kernel
-def _unary_level(store: _Store, find: RuleFinder, level: int, i: int, j: int, wanted: NDArray[np.bool_]) -> None:
-    """Items of the next level of unary rules over span (i, j), and the edges into them; on top only those `wanted`."""
-    symbols = find.pair.shape[0]
+def _unary_level(
+    store: _Store, find: RuleFinder, chart: Chart, level: int, i: int, j: int, wanted: NDArray[np.bool_], limit: float
+) -> None:
+    """Items of the next level of unary rules over span (i, j), and the edges into them; on top only those `wanted`.
+
+    A rule a -> b is worth P(a -> b) times what chains above make of a and chains below make of b: at least its share.
+    """
+    symbols, c = find.pair.shape[0], cell(chart.words, j - i, i)
     place, any_symbol = store.place, level < find.steps
     for a in range(1, find.first_tag):
         if place[0, a] != NONE and (any_symbol or wanted[a]):
@@ -160,9 +165,13 @@ def _unary_level(store: _Store, find: RuleFinder, level: int, i: int, j: int, wa
         p = find.pair[b, symbols]
         if child == NONE or p == NONE:
             continue
+        inside = chart.top[c, b] if b < find.first_tag else chart.tag[i, b - find.first_tag]
         for q in range(find.start[p], find.start[p + 1]):
             a = find.parent[q]
-            if a != 0 and (any_symbol or wanted[a]):  # the root's unary rules come last of all
+            # The root's unary rules come last of all.
+            if a == 0 or find.prob[q] * inside * chart.base_out[c, a] < limit:
+                continue
+            if any_symbol or wanted[a]:
                 if place[level, a] == NONE:
                     place[level, a] = _add_item(store, a, i, j)
                 _add_edge(store, find.rule[q], place[level, a], child, NONE)
@@ -208,7 +217,7 @@ def _harvest(
                         store.place[0, base.symbol[k]] = _add_item(store, base.symbol[k], i, j)
                 _binary_edges(store, find, n, i, j, chart.base_out[c], limit)
                 for level in range(1, find.steps + 1):
-                    _unary_level(store, find, level, i, j, wanted)
+                    _unary_level(store, find, chart, level, i, j, wanted, limit)
                 for a in kept:
                     if store.place[find.steps, a] != NONE:
                         _show(store, a, store.place[find.steps, a], chart.top[c, a])

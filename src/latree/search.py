@@ -7,7 +7,7 @@ forest, and inference and decoding run over that.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Protocol, get_args
 
@@ -15,8 +15,9 @@ import numpy as np
 
 from latree import decode
 from latree.arrays import Floats
+from latree.derivations import Derivation, Derivations
 from latree.errors import LatreeError
-from latree.forest import PASS, Forest, P, Piece, assemble, union
+from latree.forest import PASS, Forest, P, Piece, assemble
 from latree.grammar import Grammar
 from latree.infer import Inference
 from latree.kbest import k_best
@@ -66,7 +67,6 @@ class Search:
     coarse: Sequence[Coarse]
     emissions: Sequence[Floats]
     threshold: float
-    subtrees: decode.Subtrees = field(default_factory=dict, repr=False)
 
     @cached_property
     def forest(self) -> Forest:
@@ -102,18 +102,20 @@ class Search:
             raise LatreeError(f"unknown objective {objective!r}; expected one of {', '.join(OBJECTIVES)}")
         return self.model.edge_scores(self, objective)
 
-    def best(self, objective: Objective) -> list[list[int]]:
-        """The edges of every sentence's best derivation."""
+    def best(self, objective: Objective) -> list[Derivation]:
+        """Every sentence's best derivation; one without edges where nothing was left."""
         choice = decode.best(self.forest, self.scores(objective))
-        return [decode.best_edges(self.forest, choice, k) for k in range(len(self.coarse))]
+        return self.weighed([decode.best_edges(self.forest, choice, k) for k in range(len(self.coarse))])
 
-    def log_weights(self, derivations: Sequence[Sequence[int]]) -> Floats:
-        """log P(T, w) of derivations: each is a forest of its own, summed over subtypes by the same sweep."""
-        if not any(derivations):
-            return np.full(len(derivations), -np.inf)
-        pieces = [union(self.forest, [edges]) for edges in derivations]
-        alone = assemble(pieces, len(self.model.grammar.rules))
-        return self.model.log_inside(alone, self.all_emissions)
+    def weighed(self, lists: Sequence[list[int]]) -> list[Derivation]:
+        """Derivations of given edges with log P(T, w): each is a forest of its own, summed over subtypes by the same
+        sweep."""
+        shared = Derivations.of(self.forest, lists)
+        log_weights = np.full(len(lists), -np.inf)
+        if len(shared.edge):
+            log_weights = self.model.log_inside(shared.as_forest(), self.all_emissions)
+        rows = zip(lists, log_weights.tolist(), shared.root.tolist(), strict=True)
+        return [Derivation(edges, weight, shared, root) for edges, weight, root in rows]
 
     @cached_property
     def item_posterior(self) -> Floats:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from latree import decode, model_file
 from latree.arrays import Floats, Longs
+from latree.derivations import Derivation
 from latree.errors import LatreeError
 from latree.forest import Forest, Piece
 from latree.forms.sparse import Sparse, no_statistics, sparse, with_words
@@ -88,7 +89,7 @@ class ForestModel(ABC, Generic[Result]):
         """The forest of what has a posterior of at least the threshold."""
 
     @abstractmethod
-    def result(self, tokens: tuple[str, ...], search: Search, edges: list[int], log_joint: float, which: int) -> Result:
+    def result(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Result:
         """The analysis that a derivation stands for; `which` is its sentence's place in the search."""
 
     @abstractmethod
@@ -178,11 +179,9 @@ class ForestModel(ABC, Generic[Result]):
         results: dict[int, Result] = {}
         if good:
             search = self._search([attempts[k] for k in good])
-            derivations = search.best(objective)
-            log_joint = search.log_weights(derivations)
-            for which, k in enumerate(good):
-                if derivations[which]:
-                    results[k] = self.result(batch[k], search, derivations[which], float(log_joint[which]), which)
+            for which, (k, derivation) in enumerate(zip(good, search.best(objective), strict=True)):
+                if derivation.edges:
+                    results[k] = self.result(batch[k], search, derivation, which)
                 else:
                     results[k] = self._analyse_loosely(batch[k], attempts[k], objective)
         for k, attempt in enumerate(attempts):
@@ -194,9 +193,9 @@ class ForestModel(ABC, Generic[Result]):
         """A sentence of which nothing was left by pruning: prune less, in the end not at all."""
         for looseness in (1e-2, 1e-4, 1e-8, 0.0):
             search = Search(self, [attempt[0]], [attempt[1]], self.threshold * looseness)
-            edges = search.best(objective)[0]
-            if edges:
-                return self.result(tokens, search, edges, float(search.log_weights([edges])[0]), 0)
+            derivation = search.best(objective)[0]
+            if derivation.edges:
+                return self.result(tokens, search, derivation, 0)
         return self.stand_in(tokens, NOTHING)
 
     def _attempt(self, tokens: tuple[str, ...]) -> tuple[Coarse, Floats] | Trouble:
@@ -231,9 +230,7 @@ class ForestModel(ABC, Generic[Result]):
             search, derivations = certified(self, *attempt, k, self.threshold)
         else:
             search, derivations = self._rank(attempt, k, objective)
-        log_joint = search.log_weights(derivations)
-        pairs = zip(derivations, log_joint, strict=True)
-        return [self.result(tokens, search, edges, float(weight), 0) for edges, weight in pairs]
+        return [self.result(tokens, search, derivation, 0) for derivation in search.weighed(derivations)]
 
     def _rank(self, attempt: tuple[Coarse, Floats], k: int, objective: Objective) -> tuple[Search, list[list[int]]]:
         """The k best by posteriors; a forest with fewer than k derivations is pruned less."""
@@ -259,7 +256,7 @@ class ForestModel(ABC, Generic[Result]):
         search = self._search([attempt])
         weights = self._weights_of(search.all_emissions)
         edges = sample_derivation(search.forest, weights, search.inference.inside, rng)
-        return self.result(tokens, search, edges, float(search.log_weights([edges])[0]), 0)
+        return self.result(tokens, search, search.weighed([edges])[0], 0)
 
     # -- files
 

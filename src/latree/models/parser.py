@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from latree import decode
 from latree.arrays import Floats
 from latree.binary import Binarization, Node, undo
 from latree.cky import Chart, ChartGrammar, chart_grammar, fill_chart
+from latree.derivations import Derivation
 from latree.errors import LatreeError
 from latree.forest import Piece, UnknownRuleError, assemble, from_trees
 from latree.grammar import Grammar, most_frequent_child, tagged_words
@@ -105,14 +105,14 @@ class Parser(ForestModel[Parse]):
 
     # -- results
 
-    def result(self, tokens: tuple[str, ...], search: Search, edges: list[int], log_joint: float, which: int) -> Parse:
-        tree = decode.tree_of(self.grammar, search.forest, edges, tokens, search.subtrees)
+    def result(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Parse:
+        tree = derivation.tree(self.grammar, tokens)
         phrases = search.phrases
 
         def look_up(tree: Tree) -> list[Constituent]:
             return phrases.look_up(which, tree.spans())
 
-        return Parse(tokens, log_joint, float(search.log_z[which]), tree=tree, look_up=look_up)
+        return Parse(tokens, derivation.log_weight, float(search.log_z[which]), tree=tree, look_up=look_up)
 
     def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Parse:
         """A flat tree of the likeliest tags under the commonest sentence label."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latree.arrays import Floats
+from latree.derivations import Derivation
 from latree.forest import P, Piece, assemble
 from latree.models.base import ForestModel, Trouble
 from latree.results import Tagging
@@ -93,15 +94,15 @@ class Tagger(ForestModel[Tagging]):
     def _names(self, tags: Iterable[int]) -> tuple[str, ...]:
         return tuple(self.grammar.tags[tag].label for tag in tags)
 
-    def result(
-        self, tokens: tuple[str, ...], search: Search, edges: list[int], log_joint: float, which: int
-    ) -> Tagging:
+    def result(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Tagging:
         forest = search.forest
-        lexical = [edge for edge in edges if forest.rule[edge] >= self.rules.rules]  # from the first word to the last
+        lexical = [
+            edge for edge in derivation.edges if forest.rule[edge] >= self.rules.rules
+        ]  # from the first word to the last
         tags = [int(forest.symbol[forest.ends[edge, P]]) - 1 for edge in lexical]
         confidences = tuple(float(min(p, 1.0)) for p in search.inference.posterior[lexical])
         log_marginal = float(search.log_z[which])
-        return Tagging(tokens, log_joint, log_marginal, tags=self._names(tags), confidences=confidences)
+        return Tagging(tokens, derivation.log_weight, log_marginal, tags=self._names(tags), confidences=confidences)
 
     def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Tagging:
         """Each word's likeliest tag by itself."""
