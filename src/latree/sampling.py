@@ -90,73 +90,78 @@ def _children(
 # -- from nothing
 
 
-class _Drawer:
-    """Draws rules and words of subtypes."""
+class Drawer:
+    """Draws trees or tag sequences of a grammar's own, with words from the known ones under each tag."""
 
-    def __init__(self, layout: Layout, theta: Floats, lexicon: Lexicon, rng: np.random.Generator) -> None:
-        self.layout, self.theta, self.lexicon, self.rng = layout, theta, lexicon, rng
+    def __init__(self, layout: Layout, theta: Floats, lexicon: Lexicon) -> None:
+        self.layout, self.theta, self.lexicon = layout, theta, lexicon
         parents = layout.grammar.rules[:, 0]
         self.order: Longs = np.argsort(parents, kind="stable")
         self.first = np.searchsorted(parents[self.order], np.arange(len(layout.size) + 1))
+        self.choices: dict[tuple[int, int], tuple[Longs, Floats]] = {}
 
-    def rule(self, symbol: int, subtype: int) -> tuple[int, int, int]:
+    def tree(self, rng: np.random.Generator) -> Node:
+        """A binary tree; one with longer unary chains than the parser allows is drawn anew, so that each can be
+        parsed back."""
+        for _ in range(TRIES):
+            tree = self._expand(rng)
+            if tree is not None and longest_unary_chain(tree) <= self.layout.grammar.unary_steps:
+                return tree
+        raise LatreeError(f"the grammar keeps running over {MOST_WORDS} words; it may not be a proper one")
+
+    def sequence(self, rng: np.random.Generator) -> list[tuple[str, int]]:
+        """(word, tag number) pairs, of a bigram grammar."""
+        drawn: list[tuple[str, int]] = []
+        symbol = subtype = 0
+        while len(drawn) < MOST_WORDS:
+            rule, subtype, _ = self._rule(symbol, subtype, rng)
+            symbol = int(self.layout.grammar.rules[rule, 1])
+            if symbol == NONE:
+                break
+            drawn.append((self._word(symbol, subtype, rng), symbol - self.layout.grammar.first_tag))
+        return drawn
+
+    def _rule(self, symbol: int, subtype: int, rng: np.random.Generator) -> tuple[int, int, int]:
         """A rule of the symbol's, and subtypes for its children."""
-        choices = self.order[self.first[symbol] : self.first[symbol + 1]]
-        tables = [self.layout.tensor(self.theta, int(rule))[subtype] for rule in choices]
-        k = _choose(np.array([table.sum() for table in tables]), self.rng)
-        return (int(choices[k]), *divmod(_choose(tables[k], self.rng), tables[k].shape[1]))
+        if (symbol, subtype) not in self.choices:
+            self.choices[symbol, subtype] = self._choices(symbol, subtype)
+        cells, cumulative = self.choices[symbol, subtype]
+        k = int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"))
+        rule, y, z = cells[k].tolist()
+        return rule, y, z
 
-    def word(self, symbol: int, subtype: int) -> str:
+    def _choices(self, symbol: int, subtype: int) -> tuple[Longs, Floats]:
+        """All (rule, y, z) of some weight, and the weights summed up."""
+        cells, weights = [], []
+        for rule in self.order[self.first[symbol] : self.first[symbol + 1]]:
+            table = self.layout.tensor(self.theta, int(rule))[subtype]
+            y, z = np.nonzero(table)
+            cells.append(np.stack([np.full(len(y), rule), y, z], 1))
+            weights.append(table[y, z])
+        return np.concatenate(cells), np.cumsum(np.concatenate(weights))
+
+    def _word(self, symbol: int, subtype: int, rng: np.random.Generator) -> str:
         tag = symbol - self.layout.grammar.first_tag
-        return self.lexicon.sample_word(int(self.layout.tag_columns[tag]) + subtype, self.rng)
+        return self.lexicon.sample_word(int(self.layout.tag_columns[tag]) + subtype, rng)
 
-
-def generate_tree(layout: Layout, theta: Floats, lexicon: Lexicon, rng: np.random.Generator) -> Node:
-    """A binary tree drawn from a grammar, words from the known ones under each tag.
-
-    Trees with longer unary chains than the parser allows are drawn anew, so that each can be parsed back.
-    """
-    drawer = _Drawer(layout, theta, lexicon, rng)
-    for _ in range(TRIES):
-        tree = _expand(drawer)
-        if tree is not None and longest_unary_chain(tree) <= layout.grammar.unary_steps:
-            return tree
-    raise LatreeError(f"the grammar keeps running over {MOST_WORDS} words; it may not be a proper one")
-
-
-def _expand(drawer: _Drawer) -> Node | None:
-    grammar = drawer.layout.grammar
-    root = Node(grammar.symbols[0])
-    stack, words = [(root, 0, 0)], 0
-    while stack:
-        node, symbol, subtype = stack.pop()
-        if symbol >= grammar.first_tag:
-            node.word = drawer.word(symbol, subtype)
-            words += 1
-            continue
-        rule, y, z = drawer.rule(symbol, subtype)
-        _, left, right = grammar.rules[rule].tolist()
-        node.left = Node(grammar.symbols[left])
-        stack.append((node.left, left, y))
-        if right != NONE:
-            node.right = Node(grammar.symbols[right])
-            stack.append((node.right, right, z))
-        if words + len(stack) > MOST_WORDS:
-            return None
-    return root
-
-
-def generate_sequence(
-    layout: Layout, theta: Floats, lexicon: Lexicon, rng: np.random.Generator
-) -> list[tuple[str, int]]:
-    """(word, tag number) pairs drawn from a bigram grammar."""
-    drawer = _Drawer(layout, theta, lexicon, rng)
-    drawn: list[tuple[str, int]] = []
-    symbol = subtype = 0
-    while len(drawn) < MOST_WORDS:
-        rule, subtype, _ = drawer.rule(symbol, subtype)
-        symbol = int(layout.grammar.rules[rule, 1])
-        if symbol == NONE:
-            break
-        drawn.append((drawer.word(symbol, subtype), symbol - layout.grammar.first_tag))
-    return drawn
+    def _expand(self, rng: np.random.Generator) -> Node | None:
+        """From the root down; None where it grows too long."""
+        grammar = self.layout.grammar
+        root = Node(grammar.symbols[0])
+        stack, words = [(root, 0, 0)], 0
+        while stack:
+            node, symbol, subtype = stack.pop()
+            if symbol >= grammar.first_tag:
+                node.word = self._word(symbol, subtype, rng)
+                words += 1
+                continue
+            rule, y, z = self._rule(symbol, subtype, rng)
+            _, left, right = grammar.rules[rule].tolist()
+            node.left = Node(grammar.symbols[left])
+            stack.append((node.left, left, y))
+            if right != NONE:
+                node.right = Node(grammar.symbols[right])
+                stack.append((node.right, right, z))
+            if words + len(stack) > MOST_WORDS:
+                return None
+        return root

@@ -166,11 +166,21 @@ class Lexicon:
 
     def sample_word(self, tag: int, rng: np.random.Generator) -> str:
         """A known word, drawn in proportion to c_TW."""
-        pairs = np.flatnonzero(self.pair_tag == tag)
-        if not len(pairs):
+        words, cumulative, first = self._by_tag
+        before = cumulative[first[tag] - 1] if first[tag] else 0.0
+        total = cumulative[first[tag + 1] - 1] - before if first[tag + 1] > first[tag] else 0.0
+        if total <= 0:
             raise ValueError(f"tag {tag} has no words to draw from")
-        pair = rng.choice(pairs, p=self.pair_count[pairs] / self.pair_count[pairs].sum())
-        return self.vocabulary[int(np.searchsorted(self.word_ptr, pair, side="right")) - 1]
+        at = int(np.searchsorted(cumulative, before + rng.random() * total, side="right"))
+        return self.vocabulary[int(words[min(at, first[tag + 1] - 1)])]
+
+    @cached_property
+    def _by_tag(self) -> tuple[Integers, Floats, Integers]:
+        """The pairs sorted by tag: their words, counts summed up, and where each tag begins."""
+        order = np.argsort(self.pair_tag, kind="stable")
+        words = np.repeat(np.arange(len(self.vocabulary)), np.diff(self.word_ptr))[order]
+        first = np.searchsorted(self.pair_tag[order], np.arange(self.tags + 1))
+        return words, np.cumsum(self.pair_count[order]), first
 
     def top_words(self, tag: int, count: int) -> list[tuple[str, float]]:
         """The commonest known words of a tag, each with its share c_TW / c_T."""

@@ -20,7 +20,7 @@ from latree.grammar import Grammar
 from latree.infer import Inference, infer, inside_only
 from latree.kbest import k_best
 from latree.results import Analysis, Status
-from latree.sampling import sample_derivation
+from latree.sampling import Drawer, sample_derivation
 from latree.search import Coarse, Objective, Search, certified
 from latree.subtypes import Layout
 from latree.words import Lexicon
@@ -73,12 +73,14 @@ class ForestModel(ABC, Generic[Result]):
     theta: Floats  # weights of the rules, tensors laid end to end
     tensors: Sparse  # the rules' weights
     _latest: tuple[Floats, Any] | None = None
+    _drawer: Drawer | None = None
 
     # -- what a kind of model says for itself
 
     def prepare(self) -> None:
         """Make what inference needs from grammar and weights; models add the tables of their coarse pass."""
         self.tensors = sparse(Layout(self.grammar, self.widths()), self.theta)
+        self._drawer = None
 
     @abstractmethod
     def coarse(self, emissions: Floats) -> Coarse:
@@ -241,6 +243,13 @@ class ForestModel(ABC, Generic[Result]):
             if len(found) == k or threshold < 1e-12:
                 return search, [edges for _, edges in found]
             threshold *= 1e-2
+
+    @property
+    def drawer(self) -> Drawer:
+        """Draws sentences of the model's own."""
+        if self._drawer is None:
+            self._drawer = Drawer(Layout(self.grammar, self.widths()), self.theta, self.lexicon)
+        return self._drawer
 
     def log_prob(self, tokens: Sequence[str]) -> float:
         """log P(w): the sum over everything that the grammar derives; -inf where it derives nothing."""

@@ -19,9 +19,7 @@ from latree.labels import LabelRules
 from latree.models.base import ForestModel, Trouble
 from latree.prune import RuleFinder, prune, rule_finder
 from latree.results import Constituent, Parse
-from latree.sampling import generate_tree
 from latree.search import Objective, Search
-from latree.subtypes import Layout
 from latree.tree import Tree
 
 
@@ -91,7 +89,7 @@ class Parser(ForestModel[Parse]):
         rng = np.random.default_rng(seed)
         if tokens is not None:
             return self.sample_given(tokens, rng)
-        tree = undo(generate_tree(Layout(self.grammar, self.widths()), self.theta, self.lexicon, rng))
+        tree = undo(self.drawer.tree(rng))
         words = tuple(tree.words())
         return Parse(words, self.log_prob_tree(tree), self.log_prob(words), tree=tree)
 

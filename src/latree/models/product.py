@@ -35,6 +35,9 @@ class JointInference(NamedTuple):
     members: tuple[Inference, ...]
 
 
+JOINT = Cascade(1e-3, ((2, 1e-4),))  # looser than for one: each member prunes what the one before left
+
+
 class Product(Parser):
     """`Product([first, second])` parses as its members do, and together better."""
 
@@ -54,7 +57,7 @@ class Product(Parser):
                 first.chart,
                 first.find,
             )
-            self.threshold = first.threshold
+            self.cascade = JOINT
 
     def _check(self) -> None:
         first = self.members[0].grammar

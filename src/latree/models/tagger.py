@@ -13,9 +13,7 @@ from latree.derivations import Derivation
 from latree.forest import P, Piece, assemble
 from latree.models.base import ForestModel, Trouble
 from latree.results import Tagging
-from latree.sampling import generate_sequence
 from latree.search import Objective, Search
-from latree.subtypes import Layout
 from latree.trellis import Chain, ChainRules, Trellis, chain, chain_rules, fill_trellis, gold_chain, lattice
 
 
@@ -71,7 +69,7 @@ class Tagger(ForestModel[Tagging]):
         rng = np.random.default_rng(seed)
         if tokens is not None:
             return self.sample_given(tokens, rng)
-        tagged = generate_sequence(Layout(self.grammar, self.widths()), self.theta, self.lexicon, rng)
+        tagged = self.drawer.sequence(rng)
         words, tags = tuple(word for word, _ in tagged), [tag for _, tag in tagged]
         return Tagging(words, self.log_prob_tags(words, tags), self.log_prob(words), tags=self._names(tags))
 
