@@ -42,7 +42,7 @@ _log_probability: Callable[[Any, Tree], float] = _MAKER["log_probability"]
 visible: Callable[[str], str] = _MAKER["visible"]
 
 LEXICON = LexiconOptions(rare=1, known=0.001)
-OPTIONS = SplitMergeOptions(split_iterations=300, noise=50.0, rule_smoothing=0.001, word_smoothing=0.01)
+OPTIONS = SplitMergeOptions(split_iterations=300, noise=50.0, rule_smoothing=0.001, word_smoothing=0.001)
 ROUNDS = 5
 
 Pair = tuple[int, str]  # a node's learned subtype and its hidden one
