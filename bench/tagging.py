@@ -1,9 +1,10 @@
 """Accuracy of taggers with n subtypes a tag, on several tagging sets.
 
-    python -m bench.tagging DIRECTORY... [--subtypes N] [--unknown neutral|single] [--part test]
+    python -m bench.tagging DIRECTORY... [--subtypes N | --gaussian] [--unknown neutral|single] [--part test]
 
-Each directory has train.conllu.gz (or train.conllu) and test.conllu.  Prints token / sentence accuracy for
-n = 1 (the plain HMM), 2, 4, ... N, and CPU seconds of training.
+Each directory has train.conllu.gz (or train.conllu), dev.conllu and test.conllu.  Prints token / sentence accuracy and
+CPU seconds, for n = 1 (the plain HMM), 2, 4, ... N; or for Gaussian mixtures, diagonal and spherical, the epoch chosen
+on dev.
 """
 
 from __future__ import annotations
@@ -14,11 +15,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import latree
+from latree.lveg_training import Covariance, LvegOptions
+from latree.models.gaussian import GradientTraining
+from latree.models.gm_lveg_tagger import GmLvegTagger
 from latree.models.hmm import Hmm
 from latree.models.lvg_tagger import LvgTagger
 from latree.models.subtyped import Training, doublings
 from latree.models.tagger import Tagger
 
+COVARIANCES: tuple[Covariance, ...] = ("diagonal", "spherical")
 Sentences = list[tuple[tuple[str, ...], tuple[str, ...]]]
 
 
@@ -33,27 +38,46 @@ def accuracy(model: Tagger, gold: Sentences) -> str:
     return f"{scores['token']:.2f} / {scores['sentence']:.2f}"
 
 
-def row(directory: Path, subtypes: int, unknown: str, part: str) -> str:
-    train, gold = read(directory, "train"), read(directory, part)
-    start = time.process_time()
+def discrete(train: Sentences, gold: Sentences, subtypes: int, unknown: str) -> list[str]:
+    """Accuracies by the number of subtypes."""
     cells = [accuracy(Hmm(unknown=unknown).fit(train), gold)]
     how = Training(after_round=lambda model, number: cells.append(accuracy(model, gold)))
     LvgTagger(subtypes=subtypes, unknown=unknown).fit(train, how)
-    return f"| {directory.name} | {' | '.join(cells)} | {time.process_time() - start:.0f} |"
+    return cells
+
+
+def gaussian(train: Sentences, dev: Sentences, gold: Sentences, unknown: str) -> list[str]:
+    """Accuracies of diagonal and spherical Gaussians."""
+    how = GradientTraining(score=lambda model: share_right(model, dev))
+    cells = []
+    for covariance in COVARIANCES:
+        options = LvegOptions(covariance=covariance, epochs=8, max_length=200)
+        cells.append(accuracy(GmLvegTagger(options=options, unknown=unknown).fit(train, how), gold))
+    return cells
+
+
+def share_right(model: Tagger, gold: Sentences) -> float:
+    return float(accuracy(model, gold).split(" / ")[0])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Print accuracies of taggers by the number of subtypes.")
     parser.add_argument("directories", nargs="+", type=Path)
     parser.add_argument("--subtypes", type=int, default=16)
+    parser.add_argument("--gaussian", action="store_true")
     parser.add_argument("--unknown", default="neutral")
     parser.add_argument("--part", default="test")
     options = parser.parse_args(arguments)
-    columns = " | ".join(f"n = {2**k}" for k in range(doublings(options.subtypes) + 1))
-    print(f"| set | {columns} | CPU s |")
-    print("|---" * (doublings(options.subtypes) + 3) + "|")
+    names = COVARIANCES if options.gaussian else [f"n = {2**k}" for k in range(doublings(options.subtypes) + 1)]
+    print(f"| set | {' | '.join(names)} | CPU s |")
+    print("|---" * (len(names) + 2) + "|")
     for directory in options.directories:
-        print(row(directory, options.subtypes, options.unknown, options.part), flush=True)
+        train, gold, start = read(directory, "train"), read(directory, options.part), time.process_time()
+        if options.gaussian:
+            cells = gaussian(train, read(directory, "dev"), gold, options.unknown)
+        else:
+            cells = discrete(train, gold, options.subtypes, options.unknown)
+        print(f"| {directory.name} | {' | '.join(cells)} | {time.process_time() - start:.0f} |", flush=True)
 
 
 if __name__ == "__main__":

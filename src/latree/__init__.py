@@ -37,6 +37,8 @@ __version__ = "0.1.0"
 _HOME = {
     "Binarization": "binary",
     "Constituent": "results",
+    "GmLveg": "models.gm_lveg",
+    "GmLvegTagger": "models.gm_lveg_tagger",
     "Hmm": "models.hmm",
     "InputError": "errors",
     "LabelRules": "labels",

@@ -1,4 +1,4 @@
-"""Where a long training stands: written after every round, read to go on exactly from there.
+"""Where a long training stands: written after every round or epoch, read to go on exactly from there.
 
 A checkpoint is a whole model file (it parses as it is) that also holds the training's own state.
 """
@@ -7,69 +7,76 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from latree import model_file
 from latree.errors import LatreeError
-from latree.latent_treebank import LatentTreebank
-from latree.split_merge import Refined
-from latree.subtypes import History, Layout
+
+_PREFIX = "checkpoint."
 
 
-class Standing(NamedTuple):
+def fingerprint(parts: Iterable[bytes]) -> str:
+    """What tells one treebank from another."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Standing:
     """What the next round needs."""
 
-    rounds: int  # done
-    state: Refined
+    done: int  # rounds
     rng: np.random.Generator
+    arrays: dict[str, NDArray[Any]]  # the training's own
+    notes: dict[str, Any] = field(default_factory=dict)  # the same, of what is not arrays
+    header: Mapping[str, Any] = field(default_factory=dict)  # of the model as it was, where a checkpoint was read
+    model: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # its arrays
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The file of a training, and what tells it from other trainings: its options and its treebank."""
+    """The file of a training, and the options that tell it from other trainings of the same treebank."""
 
     path: Path
     options: dict[str, Any]
 
-    def identity(self, treebank: LatentTreebank) -> str:
-        digest = hashlib.sha256(json.dumps(self.options, sort_keys=True).encode())
-        digest.update("\n".join(map(str, treebank.grammar.symbols)).encode())
-        digest.update("\n".join(treebank.vocabulary).encode("utf-8", "surrogatepass"))
-        for array in (treebank.forest.rule, treebank.forest.ends, treebank.entries.word):
-            digest.update(np.ascontiguousarray(array).tobytes())
-        return digest.hexdigest()
+    def _identity(self, treebank: str) -> str:
+        return fingerprint([json.dumps(self.options, sort_keys=True).encode(), treebank.encode()])
 
-    def write(self, model: Any, treebank: LatentTreebank, standing: Standing) -> None:
+    def write(self, model: Any, treebank: str, standing: Standing) -> None:
+        """`treebank` is its fingerprint."""
         header, arrays = model.state()
         header["checkpoint"] = {
-            "identity": self.identity(treebank),
-            "rounds": standing.rounds,
+            "identity": self._identity(treebank),
+            "done": standing.done,
             "rng": standing.rng.bit_generator.state,
+            "notes": standing.notes,
         }
-        arrays["checkpoint.theta"] = standing.state.theta
-        arrays["checkpoint.emissions"] = standing.state.emissions
+        arrays |= {_PREFIX + name: array for name, array in standing.arrays.items()}
         model_file.save(self.path, model.kind, header, arrays)
 
-    def read(self, treebank: LatentTreebank) -> Standing | None:
+    def read(self, treebank: str) -> Standing | None:
         """Where this training stood; None where there is no checkpoint."""
         if not self.path.exists():
             return None
         header, arrays = model_file.load(self.path)
         found = header.get("checkpoint", {})
-        if found.get("identity") != self.identity(treebank):
+        if found.get("identity") != self._identity(treebank):
             raise LatreeError(
                 f"{self.path}: made with other options or another treebank; remove it, or train as it was made"
             )
         rng = np.random.default_rng()
         rng.bit_generator.state = found["rng"]
-        history = History.from_arrays(arrays, int(header["rounds"]))
-        layout = Layout(treebank.grammar, arrays["size"])
-        state = Refined(layout, arrays["checkpoint.theta"], arrays["checkpoint.emissions"], history)
-        return Standing(int(found["rounds"]), state, rng)
+        own = {name[len(_PREFIX) :]: array for name, array in arrays.items() if name.startswith(_PREFIX)}
+        return Standing(int(found["done"]), rng, own, found["notes"], header, arrays)
 
     def remove(self) -> None:
         self.path.unlink(missing_ok=True)

@@ -121,6 +121,19 @@ def share(forest: Forest) -> Forest:
     return _grouped(forest.rule[kept], number[forest.ends[kept]], *columns, _depth(forest)[items], forest.rules)
 
 
+def anchors(forest: Forest, size: int) -> Longs:
+    """A number for every edge that tells its rule, sentence, span and split point; `size` exceeds every position.
+
+    Edges of unary rules have the same whatever their level, and so do edges of forests of the same sentences.
+    """
+    parent, left, binary = forest.ends[:, P], forest.ends[:, L], forest.ends[:, R] >= 0
+    split = np.where(binary, forest.span[left, 1], 0)
+    place = forest.sentence[parent].astype(np.int64)
+    for part in (forest.span[parent, 0], forest.span[parent, 1], split):
+        place = place * size + part
+    return place * (1 << 31) + forest.rule + 1
+
+
 def restrict(forest: Forest, keep: NDArray[np.bool_]) -> Forest:
     """The forest of the kept edges, less what no whole derivation then uses."""
     alive = _alive(forest.ends, keep, len(forest.symbol), forest.root[forest.root >= 0])

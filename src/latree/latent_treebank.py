@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from latree.arrays import Floats, Longs
 from latree.binary import Node
+from latree.checkpoint import fingerprint
 from latree.forest import Forest, Piece, assemble, from_trees, share
 from latree.forms.sparse import Sparse, with_entries
 from latree.grammar import Grammar, tagged_words
@@ -95,6 +96,14 @@ class LatentTreebank:
     def _of_pieces(cls, grammar: Grammar, pieces: Sequence[Piece], index: EntryIndex) -> LatentTreebank:
         forest = assemble(pieces, len(grammar.rules))
         return cls(grammar, forest, share(forest), index.entries(), index.lexicon.vocabulary, len(index.tokens))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What tells it from other treebanks."""
+        names = ("\n".join(map(str, self.grammar.symbols)), "\n".join(self.vocabulary))
+        arrays = (self.forest.rule, self.forest.ends, self.entries.word)
+        encoded = [name.encode("utf-8", "surrogatepass") for name in names]
+        return fingerprint([*encoded, *(np.ascontiguousarray(array).tobytes() for array in arrays)])
 
     def lexical(self, layout: Layout) -> LexicalLayout:
         return LexicalLayout(self.entries, layout)

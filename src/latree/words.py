@@ -190,6 +190,13 @@ class Lexicon:
         shares = self.pair_count[best] / self.tag_count[tag]
         return [(self.vocabulary[w], float(share)) for w, share in zip(words, shares, strict=True)]
 
+    def unit_row(self, word: str | None, signature: str | None) -> Floats:
+        """P(w|t), [tags], of a known word; without one, of an unknown word of this class (None: of no known class)."""
+        if word is not None:
+            return self._row(word, False)
+        row: Floats = self._unknown[self._signature_index.get(signature or "", len(self.signatures))]
+        return row
+
     def _row(self, word: str, first: bool) -> Floats:
         """P(w|t), [tags]; known words are kept, since a few of them make most of any text, up to a bound on memory."""
         index = self._index.get(word)
@@ -234,14 +241,14 @@ class Lexicon:
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays of a model file; words are UTF-8 bytes, one a line."""
         arrays: dict[str, NDArray[Any]] = {name: getattr(self, name).astype(kind) for name, kind in _ARRAYS.items()}
-        return arrays | {name: _pack(getattr(self, name)) for name in _STRINGS}
+        return arrays | {name: pack_strings(getattr(self, name)) for name in _STRINGS}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Lexicon:
         """The lexicon that wrote these."""
         wide = {np.int32: np.int64, np.float32: np.float64}
         parts: dict[str, Any] = {name: arrays[name].astype(wide[kind]) for name, kind in _ARRAYS.items()}
-        parts |= {name: _unpack(arrays[name]) for name in _STRINGS}
+        parts |= {name: unpack_strings(arrays[name]) for name in _STRINGS}
         return cls(**parts, scheme=read_scheme(header["scheme"]), options=LexiconOptions(**header["options"]))
 
 
@@ -277,10 +284,10 @@ def _pair_counts(sentences: Sentences, index: Mapping[str, int], tags: int) -> t
     return np.searchsorted(words, np.arange(len(index) + 1)), tag, counts.astype(np.float64)
 
 
-def _pack(strings: Sequence[str]) -> NDArray[np.uint8]:
+def pack_strings(strings: Sequence[str]) -> NDArray[np.uint8]:
     text = "".join(f"{string}\n" for string in strings)
     return np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
 
 
-def _unpack(array: NDArray[np.uint8]) -> tuple[str, ...]:
+def unpack_strings(array: NDArray[np.uint8]) -> tuple[str, ...]:
     return tuple(array.tobytes().decode("utf-8", "surrogatepass").split("\n")[:-1])

@@ -29,7 +29,10 @@ class Kind(StrEnum):
     pcfg = "pcfg"
     hmm = "hmm"
     lvg = "lvg"
+    gm_lveg = "gm-lveg"
 
+
+_LONG = (Kind.lvg, Kind.gm_lveg)  # trained in rounds or epochs, with checkpoints
 
 # The options that only some kinds have a use for.
 _FOR_PARSERS = ("labels", "phrase_cuts", "tag_cuts", "prefix_end", "binarize", "horizontal", "vertical")
@@ -37,10 +40,12 @@ _FOR_SUBTYPES = ("rounds", "subtypes", "tolerance", "merge")
 _ITERATIONS = ("split_iterations", "merge_iterations", "smooth_iterations")
 _FOR_EM = ("rounds", "subtypes", "merge", "merge_iterations", "smooth_iterations")
 _FOR_VARIATIONAL = ("truncation", "concentration")
+_FOR_GAUSSIANS = ("dim", "components", "covariance", "epochs", "batch", "rate", "start", "max_length")
 _OPTIONS_OF = {
     Kind.pcfg: _FOR_PARSERS,
     Kind.hmm: ("column",),
     Kind.lvg: (*_FOR_PARSERS, "column", *_FOR_SUBTYPES, *_ITERATIONS, "estimator", *_FOR_VARIATIONAL),
+    Kind.gm_lveg: (*_FOR_PARSERS, "column", "rounds", *_FOR_GAUSSIANS),
 }
 
 
@@ -63,7 +68,9 @@ def train(
         "neutral", "--unknown", help="Unknown-word classes: neutral, english, english4, single."
     ),
     rare: int = typer.Option(None, "--rare", min=1, help="Words up to this count stand in for the unseen ones."),
-    rounds: int = typer.Option(4, "--rounds", min=1, help="lvg: rounds of split and merge."),
+    rounds: int = typer.Option(
+        4, "--rounds", min=1, help="lvg: rounds of split and merge; gm-lveg: of the grammar that prunes."
+    ),
     subtypes: int = typer.Option(None, "--subtypes", min=1, help="lvg: so many for every symbol, none merged."),
     merge: float = typer.Option(0.5, "--merge", min=0.0, max=1.0, help="lvg: share of the splits taken back."),
     split_iterations: int = typer.Option(50, "--split-iterations", min=1, help="lvg: EM after splitting."),
@@ -77,9 +84,19 @@ def train(
     concentration: float = typer.Option(
         1.0, "--concentration", min=1e-6, help="variational: the larger, the more subtypes are expected."
     ),
+    dim: int = typer.Option(3, "--dim", min=1, help="gm-lveg: dimensions of the latent vectors."),
+    components: int = typer.Option(4, "--components", min=1, help="gm-lveg: Gaussians of a rule."),
+    covariance: Literal["diagonal", "spherical"] = typer.Option("spherical", "--covariance", help="gm-lveg: of these."),
+    epochs: int = typer.Option(10, "--epochs", min=1, help="gm-lveg: passes over the treebank; dev picks the best."),
+    batch: int = typer.Option(32, "--batch", min=1, help="gm-lveg: sentences in a step."),
+    rate: float = typer.Option(0.01, "--rate", min=0.0, help="gm-lveg: length of a step."),
+    start: Literal["treebank", "subtypes"] = typer.Option(
+        "treebank", "--start", help="gm-lveg: begin as the treebank grammar, or as one with subtypes."
+    ),
+    max_length: int = typer.Option(50, "--max-length", min=1, help="gm-lveg: longer sentences are not trained on."),
     seed: int = typer.Option(0, "--seed", help="Seed of all randomness (pcfg and hmm have none)."),
     jobs: int = common.JOBS,
-    resume: bool = typer.Option(False, "--resume", help="lvg: go on from the checkpoint of a training cut short."),
+    resume: bool = typer.Option(False, "--resume", help="Go on from the checkpoint of a training cut short."),
     quiet: bool = typer.Option(False, "--quiet", help="Say nothing but errors."),
 ) -> None:
     """Train a model on a treebank and write it to one file."""
@@ -88,12 +105,12 @@ def train(
     _check_estimator(context, estimator)
     _check_output(output)
     _check_dev(kind, dev, form)
-    if resume and kind is not Kind.lvg and not quiet:
+    if resume and kind not in _LONG and not quiet:
         common.note(f"a {kind} trains in one pass: there is nothing to resume, training from the start")
     options: dict[str, Any] = {"unknown": unknown, "lexicon": _lexicon_options(rare)}
-    tags = kind is Kind.hmm or (kind is Kind.lvg and _is_conllu(treebank, form))
+    tags = kind is Kind.hmm or (kind in _LONG and _is_conllu(treebank, form))
     if tags:
-        options["column"] = training.choose_column(treebank, form, column)
+        options["column"] = tag_column = training.choose_column(treebank, form, column)
     else:
         options["labels"] = _label_rules(labels, phrase_cuts, tag_cuts, prefix_end)
         options["binarization"] = _binarization(binarize, horizontal, vertical)
@@ -104,15 +121,27 @@ def train(
         options |= {"subtypes": subtypes or 8} if tags else {"rounds": rounds, "subtypes": subtypes}
         if estimator == "variational":
             options |= _variational(tags, truncation, concentration)
+    if kind is Kind.gm_lveg:
+        numbers: dict[str, Any] = {
+            "dim": dim,
+            "components": components,
+            "covariance": covariance,
+            "epochs": epochs,
+            "batch": batch,
+        }
+        numbers |= {"rate": rate, "start": start, "max_length": max_length}
+        options = _gaussian(tags, seed, rounds, options, numbers)
     source: Iterator[Any]
     if tags:
-        source = training.read_all_tagged(treebank, form, options["column"])
+        source = training.read_all_tagged(treebank, form, tag_column)
     else:
         source = training.read_all_trees(treebank, form, kind)
     fresh = _model_class(kind, tags)(**options)
     data = common.with_progress(source, "reading", quiet)
     if kind is Kind.lvg:
         model = _fit_in_rounds(fresh, data, output, dev, form, jobs, resume=resume, quiet=quiet)
+    elif kind is Kind.gm_lveg:
+        model = _fit_in_epochs(fresh, data, output, dev, form, jobs, resume=resume, quiet=quiet)
     else:
         model = fresh.fit(data)
     model.training |= {
@@ -125,9 +154,23 @@ def train(
         if estimator == "variational":
             common.note(f"subtypes used, of {truncation} at most: {training.used_subtypes(model)}")
         common.note(f"{_size(model)}; {time.process_time() - started:.1f} CPU seconds; written to {output}")
-    if dev is not None and kind is not Kind.lvg:
+    if dev is not None and kind not in _LONG:
         model.training["dev"] = {"data": Path(dev).name, **training.score_dev(model, dev, form, jobs, quiet)}
         model.save(output)
+
+
+def _gaussian(tags: bool, seed: int, rounds: int, pruner: dict[str, Any], numbers: dict[str, Any]) -> dict[str, Any]:
+    """The options of a Gaussian mixture grammar, and with these its pruner, which the other options are for."""
+    from latree.lveg_training import LvegOptions
+    from latree.models.hmm import Hmm
+    from latree.models.lvg import Lvg
+
+    if tags and numbers["start"] == "subtypes":
+        raise LatreeError("--start subtypes is for parsers; a tagger begins as the treebank's")
+    own = {"options": LvegOptions(**numbers), "seed": seed}
+    if tags:
+        return own | {"pruner": Hmm(**pruner), "column": pruner["column"]}
+    return own | {"pruner": Lvg(rounds=rounds, seed=seed, **pruner)}
 
 
 def _check_options(context: typer.Context, kind: Kind) -> None:
@@ -159,7 +202,7 @@ def _is_conllu(treebank: list[str], form: Format | None) -> bool:
 def _model_class(kind: Kind, tags: bool) -> Any:
     from latree.models import model_class
 
-    return model_class("lvg-tagger" if kind is Kind.lvg and tags else kind)
+    return model_class(f"{kind}-tagger" if kind in _LONG and tags else kind)
 
 
 def _binarization(direction: Literal["right", "left"], horizontal: int, vertical: int) -> Binarization:
@@ -208,6 +251,42 @@ def _fit_in_rounds(
     reporter = training.Reporter(rounds, quiet, score)
     with common.telling_of_compilation(quiet):
         how = Training(reporter.watch, reporter.after_round, checkpoint, resume)
+        model = estimator.fit(data, how)
+    model.save(output)
+    checkpoint.remove()
+    return model
+
+
+def _fit_in_epochs(
+    estimator: Any,
+    data: Any,
+    output: Path,
+    dev: str | None,
+    form: Format | None,
+    jobs: int,
+    *,
+    resume: bool,
+    quiet: bool,
+) -> Any:
+    """Fit with a checkpoint after every epoch; the best epoch on dev is kept."""
+    from latree.checkpoint import Checkpoint
+    from latree.models.gaussian import GradientTraining
+
+    def score(model: Any) -> float:
+        scores = training.score_dev(model, str(dev), form, jobs, quiet)
+        value = scores["f1"] if "f1" in scores else scores["token"]
+        if value > model.training.get("dev", {}).get("best", -1.0):
+            model.training["dev"] = {"data": Path(str(dev)).name, **scores, "best": value}
+        return value
+
+    checkpoint = Checkpoint(output.with_name(f"{output.name}.checkpoint"), estimator.identity())
+    if resume and not checkpoint.path.exists():
+        common.note(f"{checkpoint.path}: no checkpoint there; training from the start")
+    reporter = training.EpochReporter(estimator.options.epochs, quiet)
+    with common.telling_of_compilation(quiet):
+        how = GradientTraining(
+            reporter.watch, reporter.after_epoch, score if dev is not None else None, checkpoint, resume
+        )
         model = estimator.fit(data, how)
     model.save(output)
     checkpoint.remove()

@@ -11,6 +11,7 @@ from latree.cli import common
 from latree.errors import LatreeError
 
 if TYPE_CHECKING:
+    from latree.lveg_training import EpochReport
     from latree.models.base import ForestModel
     from latree.split_merge import Progress
     from latree.tree import Tree
@@ -142,3 +143,34 @@ class Reporter:
         self.score(model)
         self.cpu += time.process_time() - before  # scoring is no part of the training
         self.started = time.perf_counter()
+
+
+class EpochReporter:
+    """Shows where a training in epochs stands."""
+
+    def __init__(self, epochs: int, quiet: bool) -> None:
+        self.epochs, self.quiet, self.number = epochs, quiet, 1
+        self.started, self.cpu = time.perf_counter(), time.process_time()
+
+    def watch(self, done: int, batches: int, log_likelihood: float) -> None:
+        import sys
+
+        if done == 1:
+            self.started = time.perf_counter()
+        if self.quiet or not sys.stderr.isatty():
+            return
+        took = (time.perf_counter() - self.started) / max(done - 1, 1)
+        left = took * (batches * (self.epochs - self.number + 1) - done)
+        line = f"epoch {self.number} of {self.epochs}, batch {done}/{batches}, log P(T|w) {log_likelihood:.3f}"
+        print(f"\r\033[K{line}, about {left:.0f} s left", end="", file=sys.stderr, flush=True)
+
+    def after_epoch(self, model: Any, report: EpochReport) -> None:
+        import sys
+
+        self.number = report.epoch + 1
+        if not self.quiet:
+            print("\r\033[K" if sys.stderr.isatty() else "", end="", file=sys.stderr)
+            common.note(
+                f"epoch {report.epoch} of {self.epochs}: log P(T|w) {report.log_likelihood:.3f} a sentence "
+                f"({report.sentences} sentences), {time.process_time() - self.cpu:.1f} CPU seconds so far"
+            )

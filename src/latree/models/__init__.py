@@ -21,6 +21,8 @@ KINDS = {
     "lvg": ("latree.models.lvg", "Lvg"),
     "product": ("latree.models.product", "Product"),
     "lvg-tagger": ("latree.models.lvg_tagger", "LvgTagger"),
+    "gm-lveg": ("latree.models.gm_lveg", "GmLveg"),
+    "gm-lveg-tagger": ("latree.models.gm_lveg_tagger", "GmLvegTagger"),
 }
 
 

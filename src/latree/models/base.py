@@ -112,8 +112,17 @@ class ForestModel(ABC, Generic[Result]):
         """P(word | tag) of every word, [words, tags' subtypes laid end to end]."""
         return self.lexicon.emissions(tokens)
 
-    def refine(self, forest: Forest, emissions: Floats, looseness: float) -> Forest:
-        """A further pruning of what the coarse pass left, all thresholds times `looseness`."""
+    def unit_emissions(self, units: Sequence[tuple[str | None, str | None]]) -> Floats:
+        """P(w | tag) [units, tags] of known words, or of unknown words of given classes (`Lexicon.unit_row`)."""
+        return np.stack([self.lexicon.unit_row(*unit) for unit in units])
+
+    def refine(
+        self, forest: Forest, emissions: Floats, looseness: float, gold: tuple[Longs, int] | None = None
+    ) -> Forest:
+        """A further pruning of what the coarse pass left, all thresholds times `looseness`.
+
+        Where the `anchors` of gold analyses are given, with the size that these have, none of their edges is dropped.
+        """
         return forest
 
     def log_z(self, search: Search) -> Floats:
@@ -232,6 +241,8 @@ class ForestModel(ABC, Generic[Result]):
             search, derivations = certified(self, *attempt, k, self.threshold)
         else:
             search, derivations = self._rank(attempt, k, objective)
+        if not derivations:
+            return [self.stand_in(tokens, NOTHING)]
         return [self.result(tokens, search, derivation, 0) for derivation in search.weighed(derivations)]
 
     def _rank(self, attempt: tuple[Coarse, Floats], k: int, objective: Objective) -> tuple[Search, list[list[int]]]:

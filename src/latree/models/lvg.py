@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, Self
 
-from latree.arrays import Floats
+import numpy as np
+
+from latree.arrays import Floats, Longs
 from latree.binary import Binarization
 from latree.errors import LatreeError
-from latree.forest import PASS, Forest, P, restrict
+from latree.forest import PASS, Forest, P, anchors, restrict
 from latree.forms.sparse import no_statistics, with_words
 from latree.grammar import count_rules
 from latree.infer import infer
@@ -98,7 +100,9 @@ class Lvg(Subtyped, Parser):
     def cascade(self, value: Cascade) -> None:
         self._cascade, self.threshold = value, value.chart
 
-    def refine(self, forest: Forest, emissions: Floats, looseness: float) -> Forest:
+    def refine(
+        self, forest: Forest, emissions: Floats, looseness: float, gold: tuple[Longs, int] | None = None
+    ) -> Forest:
         """Level by level, drop edges of small posterior; a sentence that would lose all its trees keeps them."""
         for rounds, threshold in self.cascade.levels:
             if rounds >= self.history.rounds:
@@ -107,6 +111,8 @@ class Lvg(Subtyped, Parser):
             weights = with_words(level.tensors, level.layout, emissions @ level.columns)
             posterior = infer(forest, weights, no_statistics(weights), level.layout.size).posterior
             keep = (posterior >= threshold * looseness) | (forest.rule == PASS)
+            if gold is not None:
+                keep |= np.isin(anchors(forest, gold[1]), gold[0])
             smaller = restrict(forest, keep)
             lost = smaller.root < 0
             if lost.any():

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latree import decode
-from latree.arrays import Floats
+from latree.arrays import Floats, Longs
 from latree.cky import Chart
 from latree.errors import LatreeError
 from latree.forest import Forest, Piece
@@ -98,10 +98,12 @@ class Product(Parser):
     def prune(self, coarse: Any, threshold: float) -> Piece:
         return self.members[0].prune(coarse, threshold)
 
-    def refine(self, forest: Forest, emissions: Floats, looseness: float) -> Forest:
+    def refine(
+        self, forest: Forest, emissions: Floats, looseness: float, gold: tuple[Longs, int] | None = None
+    ) -> Forest:
         """Each member prunes what the one before left."""
         for member, part in self._parts(emissions):
-            forest = member.refine(forest, part, looseness)
+            forest = member.refine(forest, part, looseness, gold)
         return forest
 
     def infer(self, forest: Forest, emissions: Floats) -> Any:

@@ -109,17 +109,19 @@ class Subtyped(ForestModel[Any]):
         """Rounds of split, EM, merge, EM and smoothing (Petrov 2009, section 2.1), or under a prior (`variational`)."""
         how = how or Training()
         rounds = self.rounds if self.subtypes is None else doublings(self.subtypes)
-        standing = how.checkpoint.read(treebank) if how.checkpoint is not None and how.resume else None
+        standing = how.checkpoint.read(treebank.fingerprint) if how.checkpoint is not None and how.resume else None
         if standing is None:
-            rng = np.random.default_rng(self.seed)
-            standing = Standing(0, first_grammar(treebank, counts, self.options, rng), rng)
-        done, state, rng = standing
+            done, rng = 0, np.random.default_rng(self.seed)
+            state = first_grammar(treebank, counts, self.options, rng)
+        else:
+            done, rng, state = standing.done, standing.rng, _refined(treebank, standing)
         self._adopt(treebank, state, unsplit)
         for number in range(done + 1, rounds + 1):
             state = self._round(treebank, state, rng, how.watch)
             self._adopt(treebank, state, unsplit)
             if how.checkpoint is not None:
-                how.checkpoint.write(self, treebank, Standing(number, state, rng))
+                own = {"theta": state.theta, "emissions": state.emissions}
+                how.checkpoint.write(self, treebank.fingerprint, Standing(number, rng, own))
             how.after_round(self, number)
 
     def _round(self, treebank: LatentTreebank, state: Refined, rng: np.random.Generator, watch: Watch) -> Refined:
@@ -183,6 +185,10 @@ class Subtyped(ForestModel[Any]):
         smoothed: Floats = self.lexicon.emissions(tokens) @ self.smoothing
         return smoothed
 
+    def unit_emissions(self, units: Sequence[tuple[str | None, str | None]]) -> Floats:
+        table: Floats = super().unit_emissions(units) @ self.smoothing @ self.levels[0].columns
+        return table
+
     def coarse(self, emissions: Floats) -> Any:
         return super().coarse(emissions @ self.levels[0].columns)  # type: ignore[safe-super]
 
@@ -227,6 +233,13 @@ class Subtyped(ForestModel[Any]):
         if "smoothing" in arrays:
             self.given_smoothing = _square_blocks(arrays["smoothing"], self.size[self.grammar.first_tag :])
         super().restore(header, arrays)  # type: ignore[safe-super]
+
+
+def _refined(treebank: LatentTreebank, standing: Standing) -> Refined:
+    """The grammar in the making that a checkpoint holds."""
+    history = History.from_arrays(standing.model, int(standing.header["rounds"]))
+    layout = Layout(treebank.grammar, standing.model["size"])
+    return Refined(layout, standing.arrays["theta"], standing.arrays["emissions"], history)
 
 
 def doublings(subtypes: int) -> int:

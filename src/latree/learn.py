@@ -1,0 +1,48 @@
+"""How parameters follow a gradient: Adam (Kingma & Ba 2015), lazily over the parameters that a batch has touched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latree.arrays import Floats, Longs
+
+
+@dataclass
+class Adam:
+    """Ascends.  A row that a batch does not touch is left alone, its moments too: rare rules keep their pace.
+
+    Each array of parameters has its own moments, and every row its own count of steps for the bias correction.
+    """
+
+    rate: float = 0.01
+    decay: tuple[float, float] = (0.9, 0.999)
+    least: float = 1e-8
+    moments: dict[str, tuple[Floats, Floats, Longs]] = field(default_factory=dict)
+
+    def step(self, name: str, parameters: Floats, gradient: Floats, rows: Longs) -> None:
+        """Move the named parameters, in place, along the gradient in these rows."""
+        if name not in self.moments:
+            zeros = np.zeros_like(parameters)
+            self.moments[name] = (zeros, zeros.copy(), np.zeros(len(parameters), np.int64))
+        first, second, steps = self.moments[name]
+        slope, (slow, slower) = gradient[rows], self.decay
+        steps[rows] += 1
+        first[rows] = slow * first[rows] + (1 - slow) * slope
+        second[rows] = slower * second[rows] + (1 - slower) * slope**2
+        count = steps[rows].reshape(-1, *(1 for _ in range(parameters.ndim - 1)))
+        mean, square = first[rows] / (1 - slow**count), second[rows] / (1 - slower**count)
+        parameters[rows] += self.rate * mean / (np.sqrt(square) + self.least)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """For a checkpoint."""
+        parts = ("first", "second", "steps")
+        return {f"{name}.{part}": a for name, all_ in self.moments.items() for part, a in zip(parts, all_, strict=True)}
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Take over what `to_arrays` gave."""
+        for name in {key.rpartition(".")[0] for key in arrays}:
+            self.moments[name] = tuple(arrays[f"{name}.{part}"].copy() for part in ("first", "second", "steps"))  # type: ignore[assignment]

@@ -1,0 +1,133 @@
+"""Lexical rules t -> w with parameters of their own, for models that are trained by gradient.
+
+A frequent word has a rule for every tag that it was seen with.  Rare words share the rules of their class of unknown
+words, and so do words that training does not have.  For tags that a word or class was not seen with there is one rule a
+tag, of little weight: training does without, since there it could only be wrong.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latree.arrays import Floats, Longs
+from latree.grammar import NONE
+from latree.signatures import Scheme, read_scheme
+from latree.words import pack_strings, unpack_strings
+
+_ANY = ""  # the unit of what was not seen with a tag; no word is empty
+OFTEN = 100  # words with more tokens have the tags that they were seen with
+
+
+@dataclass(frozen=True, eq=False)
+class LexicalRules:
+    """A unit is a frequent word or, behind a space, a class; rule k is (tag[k], units[unit[k]])."""
+
+    units: tuple[str, ...]
+    tag: Longs  # [rules]
+    unit: Longs  # [rules]
+    count: Floats  # [rules] tokens in training
+    tags: int
+    rare: Mapping[str, tuple[int, ...]]  # the rare words of training, with the tags that each was seen with
+    scheme: Scheme
+
+    @classmethod
+    def of(cls, sentences: Iterable[Sequence[tuple[str, int]]], scheme: Scheme, tags: int, rare: int) -> LexicalRules:
+        """The rules that (word, tag number) sentences need; words with at most `rare` tokens go by their class."""
+        kept = list(sentences)
+        frequency = Counter(word for sentence in kept for word, _ in sentence)
+        pairs: Counter[tuple[str, int]] = Counter()
+        for sentence in kept:
+            for position, (word, tag) in enumerate(sentence):
+                if frequency[word] > rare:
+                    pairs[word, tag] += 1
+                else:
+                    pairs[" " + scheme.signature(word, position == 0, frequency.__contains__), tag] += 1
+        pairs.update((_ANY, tag) for sentence in kept for word, tag in sentence if frequency[word] <= 2 * rare)
+        if not any(unit == _ANY for unit, _ in pairs):  # no word is rare: unknown ones may have any tag
+            pairs.update((_ANY, tag) for sentence in kept for _, tag in sentence)
+        units = tuple(dict.fromkeys(unit for unit, _ in pairs))
+        number = {unit: k for k, unit in enumerate(units)}
+        rules = np.array([(tag, number[unit]) for unit, tag in pairs], np.int64).reshape(-1, 2)
+        count = np.array(list(pairs.values()), np.float64)
+        seen: dict[str, set[int]] = {}
+        for word, tag in (pair for sentence in kept for pair in sentence if frequency[pair[0]] <= rare):
+            seen.setdefault(word, set()).add(tag)
+        found = {word: tuple(sorted(tags)) for word, tags in seen.items()}
+        return cls(units, rules[:, 0].copy(), rules[:, 1].copy(), count, tags, found, scheme)
+
+    def is_known(self, word: str) -> bool:
+        """Whether training held the word."""
+        return word in self.rare or word in self._rows
+
+    @cached_property
+    def _rows(self) -> dict[str, Longs]:
+        """Of every unit: the rule under each tag, NONE where there is none."""
+        table = np.full((len(self.units), self.tags), NONE, np.int64)
+        table[self.unit, self.tag] = np.arange(len(self.tag))
+        return dict(zip(self.units, table, strict=True))
+
+    @cached_property
+    def is_unseen(self) -> NDArray[np.bool_]:
+        """[rules] those of tags that a word or class was not seen with."""
+        unseen: NDArray[np.bool_] = np.array([unit == _ANY for unit in self.units])[self.unit]
+        return unseen
+
+    @cached_property
+    def _open_rows(self) -> dict[str, Longs]:
+        """The same with the rules of what was not seen, for words and classes that are not too frequent."""
+        tokens = np.bincount(self.unit, weights=self.count, minlength=len(self.units))
+        seldom = {unit for unit, n in zip(self.units, tokens, strict=True) if n <= OFTEN or unit.startswith(" ")}
+        unseen = self._rows[_ANY]
+        return {unit: np.where(row == NONE, unseen, row) if unit in seldom else row for unit, row in self._rows.items()}
+
+    def rules_of(self, tokens: Sequence[str], *, seen: bool = False) -> Longs:
+        """The lexical rule of every word under every tag [words, tags], or only under those it was `seen` with; NONE
+        where there is none."""
+        rows = self._rows if seen else self._open_rows
+        found = [self._row(rows, word, position == 0) for position, word in enumerate(tokens)]
+        if not seen:
+            for position, word in enumerate(tokens):
+                if word in self.rare:  # of its class's rules, those of its own tags
+                    own = np.zeros(self.tags, bool)
+                    own[list(self.rare[word])] = True
+                    found[position] = np.where(own, found[position], self._rows[_ANY])
+        return np.stack(found)
+
+    def _row(self, rows: Mapping[str, Longs], word: str, first: bool) -> Longs:
+        if word in rows:
+            return rows[word]
+        return rows.get(" " + self.scheme.signature(word, first, self.is_known), rows[_ANY])
+
+    def named_units(self) -> list[tuple[str | None, str | None]]:
+        """Of every unit the word, or the name of the class (None for the one that stands for all others)."""
+        return [(None, unit[1:] or None) if unit[:1] in ("", " ") else (unit, None) for unit in self.units]
+
+    # --- storage
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays of a model file."""
+        return {
+            "units": pack_strings(self.units),
+            "rare": pack_strings(tuple(self.rare)),
+            "rare_tags": np.array([len(tags) for tags in self.rare.values()], np.int32),
+            "rare_tag": np.array([tag for tags in self.rare.values() for tag in tags], np.int32),
+            "tag": self.tag.astype(np.int32),
+            "unit": self.unit.astype(np.int32),
+            "count": self.count.astype(np.float32),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], tags: int, scheme: Mapping[str, Any]) -> LexicalRules:
+        """The rules that wrote these."""
+        units = unpack_strings(arrays["units"])
+        parts = np.split(arrays["rare_tag"], np.cumsum(arrays["rare_tags"])[:-1])
+        rare = {w: tuple(part.tolist()) for w, part in zip(unpack_strings(arrays["rare"]), parts, strict=False)}
+        numbers = (arrays["tag"].astype(np.int64), arrays["unit"].astype(np.int64), arrays["count"].astype(np.float64))
+        return cls(units, *numbers, tags, rare, read_scheme(scheme))

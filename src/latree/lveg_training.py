@@ -1,0 +1,133 @@
+"""Discriminative training of Gaussian-mixture grammars (Zhao, Zhang & Tu 2018, section 3.3).
+
+What is raised is the sum over sentences of log P(T | w) = log Z of the gold tree's forest - log Z of the pruned forest
+(eqn 11), whose gradient is the difference of two gradients of the same kind (eqn 25).  Forests are made once, put
+together in batches of sentences of like length, and kept; an epoch takes the batches in a new order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from latree.arrays import Longs
+from latree.errors import LatreeError
+from latree.forms.gaussian import Components, Mixtures, gaussian_infer
+from latree.grammar import NONE
+from latree.learn import Adam
+from latree.slots import SlotForest
+
+Covariance = Literal["diagonal", "spherical"]
+
+
+@dataclass(frozen=True)
+class LvegOptions:
+    """The constants of the model and its training; those of the paper, but for the size of a batch."""
+
+    dim: int = 3  # d, of the latent vectors
+    components: int = 4  # K_r of the grammar's rules
+    word_components: int = 2  # K_r of lexical rules
+    start: Literal["treebank", "subtypes"] = "treebank"  # see `lveg_start`; with subtypes d and K_r are as these say
+    start_rounds: int = 3  # of the grammar with subtypes
+    covariance: Covariance = "spherical"
+    alpha: float | None = None  # rho = alpha P(r) at first; None: such that the grammar begins as the treebank PCFG
+    spread: float = 0.05  # means begin within this of zero
+    epochs: int = 15
+    batch: int = 32  # sentences
+    rate: float = 0.01
+    memory: float = 0.6  # what is scored and kept is a running mean over epochs: this share of it is the mean before
+    clip: float = 5.0  # no part of a batch's mean gradient exceeds this
+    rare: int = 1  # words with at most this many tokens go by their class
+    max_length: int = 50  # longer sentences are not trained on
+    least_log_sd: float = -2.0  # standard deviations stay between exp(-2) and exp(2): none collapses
+    most_log_sd: float = 2.0
+
+    @property
+    def wide(self) -> int:
+        """Numbers in a Gaussian's log standard deviation."""
+        vectors = self.start_rounds if self.start == "subtypes" else self.dim
+        return vectors if self.covariance == "diagonal" else 1
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+LEAST_LOG_RHO = float(np.log(1e-10))
+
+
+class Batch(NamedTuple):
+    """Some sentences' forests, as slots see them, and which parameters they have a say in."""
+
+    gold: SlotForest
+    all: SlotForest
+    sentences: int
+    components: Longs
+    slots: Longs
+
+    @classmethod
+    def of(cls, gold: SlotForest, all_: SlotForest, components: Components) -> Batch:
+        rules = np.unique(np.concatenate([side for f in (gold, all_) for side in (f.side_rule, f.side_word)]))
+        rules = rules[rules != NONE]
+        first, size = components.first[rules], components.size[rules]
+        touched = np.repeat(first - (np.cumsum(size) - size), size) + np.arange(size.sum())
+        slots = np.unique(components.slot[touched])
+        return cls(gold, all_, len(gold.root), touched, slots[slots != NONE])
+
+
+class EpochReport(NamedTuple):
+    """One pass over the treebank."""
+
+    epoch: int
+    log_likelihood: float  # mean of log P(T | w) over the sentences
+    sentences: int
+
+
+Watch = Callable[[int, int, float], None]  # sees batches done, batches in all, log P(T | w) a sentence so far
+
+
+class Learner:
+    """Weights on their way."""
+
+    def __init__(self, components: Components, weights: Mixtures, options: LvegOptions) -> None:
+        self.components, self.weights, self.options = components, weights, options
+        self.adam = Adam(options.rate)
+        self.mean: Mixtures | None = None  # of the weights after each epoch, the recent ones weighing more
+
+    def average(self) -> Mixtures:
+        """Take the weights as they are into the running mean."""
+        before = self.weights if self.mean is None else self.mean
+        share = self.options.memory
+        self.mean = Mixtures(*(share * a + (1 - share) * b for a, b in zip(before, self.weights, strict=True)))
+        return self.mean
+
+    def epoch(self, batches: Sequence[Batch], rng: np.random.Generator, watch: Watch) -> float:
+        """Mean log P(T | w) of the sentences, each as its batch found it."""
+        total, sentences = 0.0, 0
+        for done, k in enumerate(rng.permutation(len(batches)), start=1):
+            total += self.step(batches[k])
+            sentences += batches[k].sentences
+            watch(done, len(batches), total / sentences)
+        return total / sentences
+
+    def step(self, batch: Batch) -> float:
+        """One step along the gradient of a batch; the sum of log P(T | w) before it."""
+        log_likelihood, gradient = self.gradient(batch)
+        for name, rows in (("log_rho", batch.components), ("mean", batch.slots), ("log_sd", batch.slots)):
+            slope = np.clip(getattr(gradient, name) / batch.sentences, -self.options.clip, self.options.clip)
+            self.adam.step(name, getattr(self.weights, name), slope, rows)
+        np.maximum(self.weights.log_rho, LEAST_LOG_RHO, out=self.weights.log_rho)
+        np.clip(self.weights.log_sd, self.options.least_log_sd, self.options.most_log_sd, out=self.weights.log_sd)
+        return log_likelihood
+
+    def gradient(self, batch: Batch) -> tuple[float, Mixtures]:
+        """The sum of log P(T | w), and its gradient: that of the gold forests less that of all."""
+        gold = gaussian_infer(batch.gold, self.components, self.weights)
+        everything = gaussian_infer(batch.all, self.components, self.weights)
+        log_likelihood = float((gold.log_z - everything.log_z).sum())
+        gradient = Mixtures(*(a - b for a, b in zip(gold.gradient, everything.gradient, strict=True)))
+        if not np.isfinite(log_likelihood) or not all(np.isfinite(part).all() for part in gradient):
+            raise LatreeError("the likelihood or its gradient is no number any more; the last checkpoint is good")
+        return log_likelihood, gradient

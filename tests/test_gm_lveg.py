@@ -1,0 +1,241 @@
+"""Gaussian-mixture grammars as models: where they start, how they train, what a file keeps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from latree import Hmm, LatreeError, Pcfg, Tree, load, read_trees
+from latree.checkpoint import Checkpoint
+from latree.data import toy
+from latree.labels import LabelRules
+from latree.lexical_rules import LexicalRules
+from latree.lveg_start import Cube, from_subtypes, points
+from latree.lveg_training import LvegOptions
+from latree.models.gaussian import GradientTraining
+from latree.models.gm_lveg import GmLveg
+from latree.models.gm_lveg_tagger import GmLvegTagger
+from latree.models.lvg import Lvg
+from latree.signatures import Scheme
+from latree.split_merge import SplitMergeOptions
+
+QUICK = SplitMergeOptions(split_iterations=20, merge_iterations=10, smooth_iterations=5)
+SMALL = LvegOptions(dim=2, components=2, epochs=2, batch=16)
+
+
+@pytest.fixture(scope="module")
+def trees() -> list[Tree]:
+    return list(read_trees(toy("dev"), LabelRules()))
+
+
+@pytest.fixture(scope="module")
+def lvg(trees: list[Tree]) -> Lvg:
+    return Lvg(rounds=2, options=QUICK).fit(trees)
+
+
+@pytest.fixture(scope="module")
+def tagged(trees: list[Tree]) -> list[tuple[list[str], list[str]]]:
+    return [(tree.words(), tree.tags()) for tree in trees]
+
+
+@pytest.fixture(scope="module")
+def model(trees: list[Tree], lvg: Lvg) -> GmLveg:
+    return GmLveg(options=SMALL, pruner=lvg).fit(trees)
+
+
+def frequent(trees: list[Tree], lexical: LexicalRules) -> list[Tree]:
+    """Trees all of whose words have rules of their own."""
+    units = set(lexical.units)
+    found = [tree for tree in trees if units.issuperset(tree.words())]
+    assert len(found) > 20
+    return found
+
+
+# -- where it starts
+
+
+@pytest.mark.parametrize("covariance", ["diagonal", "spherical"])
+def test_it_starts_as_the_treebank_grammar(trees: list[Tree], covariance: str) -> None:
+    pcfg = Pcfg().fit(trees)
+    options = replace(SMALL, components=3, spread=0.0, epochs=0, covariance=covariance)  # type: ignore[arg-type]
+    model = GmLveg(options=options, pruner=pcfg).fit(trees)
+    for tree in frequent(trees, model.lexical)[:20]:
+        assert model.log_prob_tree(tree) == pytest.approx(pcfg.log_prob_tree(tree), abs=1e-4)
+
+
+def test_the_tagger_starts_as_the_hmm(tagged: list[tuple[list[str], list[str]]]) -> None:
+    hmm = Hmm().fit(tagged)
+    model = GmLvegTagger(options=replace(SMALL, spread=0.0, epochs=0), pruner=hmm).fit(tagged)
+    number = {symbol.label: k for k, symbol in enumerate(hmm.grammar.tags)}
+    units, checked = set(model.lexical.units), 0
+    for words, tags in tagged:
+        if units.issuperset(words):
+            codes = [number[tag] for tag in tags]
+            assert model.log_prob_tags(words, codes) == pytest.approx(hmm.log_prob_tags(words, codes), abs=1e-4)
+            checked += 1
+    assert checked > 20
+
+
+def test_the_paper_s_start_has_alpha_in_every_component(trees: list[Tree], lvg: Lvg) -> None:
+    model = GmLveg(options=replace(SMALL, alpha=8.0, epochs=0), pruner=lvg).fit(trees)
+    rules = len(model.grammar.rules)
+    expected = np.log(8 * np.repeat(lvg.coarse_theta(), 2))
+    np.testing.assert_allclose(model.mixtures.log_rho[: 2 * rules], expected, rtol=1e-5)
+    assert 0.03 < np.abs(model.mixtures.mean).max() <= 0.05
+
+
+def test_subtypes_far_apart_are_a_special_case(trees: list[Tree], lvg: Lvg) -> None:
+    model = GmLveg(options=replace(SMALL, epochs=0), pruner=lvg).fit(trees)
+    cube = Cube(side=20.0, log_sd=-0.5, least=0.0)
+    model.components, model.mixtures = from_subtypes(lvg, model.lexical, 1, cube)
+    assert model.mixtures.mean.shape[1] == lvg.history.rounds == 2
+    for tree in frequent(trees, model.lexical)[:20]:
+        assert model.log_prob_tree(tree) == pytest.approx(lvg.log_prob_tree(tree), abs=1e-6)
+
+
+def test_points_tell_subtypes_apart(lvg: Lvg) -> None:
+    for symbol, size in enumerate(lvg.size):
+        found = points(lvg.history, symbol, 1.5)
+        assert found.shape == (size, 2)
+        assert len({tuple(row) for row in found.tolist()}) == size
+        assert set(np.abs(found).ravel().tolist()) <= {0.0, 1.5}
+
+
+# -- training
+
+
+def test_training_raises_the_likelihood_of_the_trees(trees: list[Tree], lvg: Lvg) -> None:
+    seen: list[float] = []
+    how = GradientTraining(after_epoch=lambda model, report: seen.append(report.log_likelihood))
+    model = GmLveg(options=replace(SMALL, epochs=5), pruner=lvg).fit(trees, how)
+    assert seen == sorted(seen)
+    assert seen[-1] > seen[0] + 0.1
+    assert max(seen) < 0  # the gold tree is in its forest: log P(T | w) is that of a probability
+    assert np.abs(model.mixtures.mean).max() > 0.06
+
+
+def test_a_start_from_subtypes_trains(trees: list[Tree]) -> None:
+    options = replace(SMALL, start="subtypes", start_rounds=1, epochs=1)
+    model = GmLveg(options=options, pruner=Lvg(rounds=2, options=QUICK)).fit(trees)
+    assert model.mixtures.mean.shape[1] == 1
+    assert len(set(model.components.size.tolist())) > 2  # as many components as each rule has cells
+    assert model.parse(trees[0].words()).status == "ok"
+
+
+def test_the_best_epoch_is_kept(trees: list[Tree], lvg: Lvg) -> None:
+    scores, kept = iter([1.0, 3.0, 2.0]), []
+
+    def score(model: GmLveg) -> float:
+        kept.append(model.mixtures.log_rho.copy())
+        return next(scores)
+
+    model = GmLveg(options=replace(SMALL, epochs=3), pruner=lvg).fit(trees, GradientTraining(score=score))
+    np.testing.assert_allclose(model.mixtures.log_rho, kept[1], rtol=1e-6)
+    assert not np.allclose(kept[1], kept[2])
+
+
+def test_resuming_gives_the_same_grammar(trees: list[Tree], lvg: Lvg, tmp_path: Path) -> None:
+    def fit(epochs: int, path: Path, resume: bool = False) -> GmLveg:
+        fresh = GmLveg(options=replace(SMALL, epochs=epochs), pruner=lvg)
+        how = GradientTraining(checkpoint=Checkpoint(path, fresh.identity()), resume=resume)
+        return fresh.fit(trees, how)
+
+    whole = fit(3, tmp_path / "a")
+    fit(1, tmp_path / "b")
+    resumed = fit(3, tmp_path / "b", resume=True)
+    for one, other in zip(whole.mixtures, resumed.mixtures, strict=True):
+        assert one.tolist() == other.tolist()
+    assert load(tmp_path / "b").parse(trees[0].words()).status == "ok"  # type: ignore[attr-defined]
+    fresh = GmLveg(options=SMALL, pruner=lvg)
+    how = GradientTraining(checkpoint=Checkpoint(tmp_path / "b", fresh.identity()), resume=True)
+    with pytest.raises(LatreeError, match="another treebank"):
+        fresh.fit(trees[:50], how)
+
+
+def test_a_gradient_that_is_no_number_stops_training(trees: list[Tree], lvg: Lvg) -> None:
+    model = GmLveg(options=replace(SMALL, rate=np.nan), pruner=lvg)
+    with pytest.raises(LatreeError, match="no number any more; the last checkpoint is good"):
+        model.fit(trees)
+
+
+def test_a_pruner_of_another_treebank(trees: list[Tree], lvg: Lvg) -> None:
+    with pytest.raises(LatreeError, match="the pruner was trained on another treebank"):
+        GmLveg(options=SMALL, pruner=lvg).fit([*trees, Tree.read("(ROOT (X (NN dogs) (VB run)))")])
+
+
+# -- what it says
+
+
+def test_a_model_is_the_same_after_a_file(model: GmLveg, trees: list[Tree], tmp_path: Path) -> None:
+    model.save(tmp_path / "m.latree")
+    again = load(tmp_path / "m.latree")
+    assert isinstance(again, GmLveg)
+    for tree in trees[:15]:
+        one, other = model.parse(tree.words()), again.parse(tree.words())
+        assert (one.tree, one.log_joint, one.log_marginal) == (other.tree, other.log_joint, other.log_marginal)
+        assert one.log_joint <= one.log_marginal + 1e-9
+
+
+def test_lists_and_objectives(model: GmLveg, trees: list[Tree]) -> None:
+    words = max((tree.words() for tree in trees), key=len)
+    listed = model.kbest(words, 5)
+    assert len({str(one) for one in listed}) == len(listed) > 1
+    assert sum(one.probability for one in listed) <= 1 + 1e-9
+    assert model.parse(words, "mbr").status == model.parse(words, "variational").status == "ok"
+    with pytest.raises(LatreeError, match="no single best derivation"):
+        model.parse(words, "viterbi")
+
+
+def test_alone_and_with_the_pruner(model: GmLveg, trees: list[Tree]) -> None:
+    sentences = [tree.words() for tree in trees]
+    together = [str(parse) for parse in model.parse_all(sentences)]
+    model.joint = False
+    alone = [str(parse) for parse in model.parse_all(sentences)]
+    model.joint = True
+    assert together != alone
+
+
+def test_words_that_the_mixtures_do_not_know(model: GmLveg) -> None:
+    assert model.parse(["the", "zorp", "sleeps", "."]).status == "ok"
+    assert model.parse([]).status == "empty"
+    odd = model.parse([".", ".", ".", "."])
+    assert odd.status in ("ok", "recovered")
+    assert odd.tree is not None
+
+
+def test_tagging(tagged: list[tuple[list[str], list[str]]], tmp_path: Path) -> None:
+    seen: list[float] = []
+    how = GradientTraining(after_epoch=lambda model, report: seen.append(report.log_likelihood))
+    model = GmLvegTagger(options=replace(SMALL, epochs=4)).fit(tagged, how)
+    assert seen == sorted(seen)
+    assert seen[-1] < 0
+    model.save(tmp_path / "t.latree")
+    again = load(tmp_path / "t.latree")
+    assert isinstance(again, GmLvegTagger)
+    assert [again.tag(words) for words, _ in tagged[:20]] == [model.tag(words) for words, _ in tagged[:20]]
+    long = [word for words, _ in tagged for word in words][:200]
+    found = next(model.analyse([long]))
+    assert found.status == "ok"
+    assert np.isfinite([found.log_joint, found.log_marginal, *found.confidences]).all()
+
+
+# -- lexical rules
+
+
+def test_lexical_rules() -> None:
+    sentences = [[("the", 0), ("dog", 1)], [("the", 0), ("run", 2), ("dog", 1)], [("run", 1)], [("cat", 1)]]
+    rules = LexicalRules.of(sentences, Scheme(), 3, rare=1)
+    assert set(rules.units) == {"the", "dog", "run", " UNK", ""}
+    seen = rules.rules_of(["the", "run", "cat", "new"], seen=True) >= 0
+    assert seen.tolist() == [[True, False, False], [False, True, True], [False, True, False], [False, True, False]]
+    every = rules.rules_of(["the", "run", "cat", "new"])
+    unseen = rules.is_unseen
+    assert (every >= 0).all()
+    assert unseen[every].tolist() == (~seen).tolist()
+    again = LexicalRules.from_arrays(rules.to_arrays(), 3, rules.scheme.header())
+    assert again.rules_of(["the", "cat", "new"]).tolist() == rules.rules_of(["the", "cat", "new"]).tolist()
+    assert again.is_known("cat")
+    assert not again.is_known("new")
