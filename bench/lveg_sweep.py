@@ -23,7 +23,6 @@ from latree.models.gaussian import GradientTraining
 from latree.models.gm_lveg import GmLveg
 from latree.models.lvg import Lvg
 
-
 Trees = list[latree.Tree]
 
 

@@ -52,10 +52,10 @@ class GmLveg(GaussianModel, Parser):
             self.adopt(self.pruner)
         else:
             self.take_over(standing.header, standing.model)
-        self.train_epochs(self._examples(trees), treebank, how, standing)
+        self.train_epochs(self.examples(trees), treebank, how, standing)
         return self
 
-    def _examples(self, trees: list[Tree]) -> list[Example]:
+    def examples(self, trees: list[Tree]) -> list[Example]:
         """The gold trees as forests."""
         nodes = self.binarise(trees)
         grammar = self.grammar
