@@ -126,3 +126,20 @@ def test_bench_tells_speeds() -> None:
     assert all(float(number) > 0 for line in outcome.lines[3:5] for number in line.split()[1:2])
     tagger = done("bench", toy("dev"), "-m", model("hmm"), "--jobs", "1", "--repeat", "1")
     assert [line.split()[0] for line in tagger.lines] == ["reading", "hmm,", "largest"]
+
+
+def test_train_gm_lveg(tmp_path: Path) -> None:
+    """Epochs are told, a checkpoint comes and goes, the best epoch on dev is in the header; the model parses."""
+    path, part = tmp_path / "g.latree", tmp_path / "part.mrg"
+    part.write_text("".join(toy("train").read_text(encoding="utf-8").splitlines(keepends=True)[:120]), encoding="utf-8")
+    sizes = ["--dim", "2", "--components", "2", "--epochs", "2", "--rounds", "1", "--batch", "16"]
+    told = latree("train", "gm-lveg", part, "--dev", toy("dev"), *sizes, "-o", path).err
+    assert "epoch 1 of 2: log P(T|w)" in told
+    assert told.count("dev (dev.mrg): f1") == 2
+    assert not (tmp_path / "g.latree.checkpoint").exists()
+    found = load(path)
+    assert found.training["dev"]["f1"] == found.training["dev"]["best"] > 50
+    assert done("parse", "-m", path, stdin="the girl sees a letter .\n").lines[0].startswith("(ROOT (S")
+    wrong = latree("train", "gm-lveg", part, "--subtypes", "4", "-o", path)
+    assert wrong.code == 2
+    assert "--subtypes is for lvg; gm-lveg has no use for it" in " ".join(wrong.err.split())
