@@ -14,7 +14,7 @@ from latree.showcase import GROUPS, Child, Rule, Showcase, SplitNode, Subtype, U
 if TYPE_CHECKING:
     from latree.models.base import ForestModel
 
-_STYLE = """
+STYLE = """
 :root { color-scheme: light dark; --ink: #22252a; --soft: #667; --line: #d9d9d2; --page: #fbfaf7; --card: #fff;
   --accent: #8a3b12; --bar: #d9a441; --sans: system-ui, "Segoe UI", Roboto, "Noto Sans", sans-serif; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e4e2dc; --soft: #9a9aa2; --line: #3a3b40; --page: #191a1d;
@@ -68,8 +68,8 @@ footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
   article, .tree { break-inside: avoid; } article { margin-bottom: .6rem; } section > h2, .about { break-after: avoid; }
   .bar { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 """
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-_NAME = 40  # letters of a category's name
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+NAME = 40  # letters of a category's name
 _ROW, _STEP, _MARGIN, _LETTER = 20, 26, 10, 7.5  # pixels of a split tree: a subtype, a round, its left, a letter
 
 
@@ -89,15 +89,15 @@ class _Page:
         ]
 
     def lines(self, title: str) -> Iterator[str]:
-        name = _text(title, 200)
+        name = escaped(title, 200)
         yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
-        yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        yield f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        yield f'<title>{name}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<div class="frame">'
+        yield f'<title>{name}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<div class="frame">'
         yield from self._index()
         yield f'<main>\n<h1>{name}</h1>\n<dl class="facts">'
         for term, value in facts(self.showcase.model):
-            yield f"<dt>{_text(term)}</dt><dd>{_text(value, 2000)}</dd>"
+            yield f"<dt>{escaped(term)}</dt><dd>{escaped(value, 2000)}</dd>"
         yield "</dl>"
         for _, symbols in self.groups:
             for symbol in symbols:
@@ -117,7 +117,7 @@ class _Page:
             yield f"<h2>{heading}</h2>\n<ol>"
             for symbol in symbols:
                 size = self.showcase.size(symbol)
-                cells = f"<span><bdi>{self._name(symbol)}</bdi></span><span>{size}</span>{_bar(size / most)}"
+                cells = f"<span><bdi>{self._name(symbol)}</bdi></span><span>{size}</span>{share_bar(size / most)}"
                 yield f'<li><a href="#c{symbol}">{cells}</a></li>'
             yield "</ol>"
         yield "</nav>"
@@ -125,7 +125,7 @@ class _Page:
     def _section(self, symbol: int) -> Iterator[str]:
         size, count = self.showcase.size(symbol), self.showcase.count(symbol)
         about = [self.showcase.grammar.symbols[symbol].kind, f"{size} subtypes" if size > 1 else "one subtype"]
-        about += [_times(count)] if count is not None else []
+        about += [how_often(count)] if count is not None else []
         yield f'<section id="c{symbol}">\n<h2><bdi>{self._name(symbol)}</bdi></h2>'
         yield f'<p class="about">{", ".join(about)}</p>'
         if size > 1:
@@ -137,27 +137,27 @@ class _Page:
 
     def _card(self, symbol: int, subtype: Subtype) -> Iterator[str]:
         often = [f"{subtype.share:.1%}"] if self.showcase.size(symbol) > 1 else []
-        often += [_times(subtype.count)] if subtype.count is not None else []
+        often += [how_often(subtype.count)] if subtype.count is not None else []
         heading = f"<span>{self._name(symbol, subtype.number)}</span><small>{', '.join(often)}</small>"
-        yield f'<article id="c{symbol}-{subtype.number}">\n<h3>{heading}</h3>{_bar(subtype.share)}'
+        yield f'<article id="c{symbol}-{subtype.number}">\n<h3>{heading}</h3>{share_bar(subtype.share)}'
         if subtype.words:
             yield f'<p class="words">{" ".join(map(_word, subtype.words))}</p>'
         if subtype.rules:
             follows = self.showcase.is_tagger
             yield "<h4>comes before</h4>" if follows and self.showcase.is_tag(symbol) else "<h4>becomes</h4>"
-            yield _weights((self._rule(rule), rule.weight) for rule in subtype.rules)
+            yield weight_table((self._rule(rule), rule.weight) for rule in subtype.rules)
         if subtype.uses:
             yield "<h4>comes after</h4>" if self.showcase.is_tagger else "<h4>stands in</h4>"
-            yield _weights((self._use(use), use.share) for use in subtype.uses)
+            yield weight_table((self._use(use), use.share) for use in subtype.uses)
         if subtype.samples:
-            items = "".join(f'<li dir="auto">{_text(phrase, 200)}</li>' for phrase in subtype.samples)
+            items = "".join(f'<li dir="auto">{escaped(phrase, 200)}</li>' for phrase in subtype.samples)
             yield f'<h4>for example</h4>\n<ul class="samples">{items}</ul>'
         yield "</article>"
 
     # -- rules
 
     def _name(self, symbol: int, subtype: int | None = None) -> str:
-        return _text(self.showcase.name(symbol, subtype), _NAME)
+        return escaped(self.showcase.name(symbol, subtype), NAME)
 
     def _link(self, child: Child) -> str:
         place = f"c{child.symbol}" if child.subtype is None else f"c{child.symbol}-{child.subtype}"
@@ -184,14 +184,14 @@ class _Page:
         right = _MARGIN + (_depth(tree) + 1) * _STEP
         glosses = [legible(self.showcase.gloss(symbol, k), 70) for k in range(size)]
         names = max(len(self.showcase.name(symbol, k)) for k in range(size))
-        columns = right + 8, right + 16 + min(names, _NAME) * _LETTER + 10, right + 90 + min(names, _NAME) * _LETTER
+        columns = right + 8, right + 16 + min(names, NAME) * _LETTER + 10, right + 90 + min(names, NAME) * _LETTER
         width = int(columns[2] + max(map(len, glosses)) * _LETTER)
         parts = list(_forks(tree, _MARGIN, right))
         for k, share in enumerate(self.showcase.shares(symbol).tolist()):
             y = k * _ROW + 14
             parts.append(f'<a href="#c{symbol}-{k}"><text x="{columns[0]}" y="{y}">{self._name(symbol, k)}</text></a>')
             parts.append(f'<text class="faint" x="{columns[1]:.0f}" y="{y}">{share:.1%}</text>')
-            parts.append(f'<text x="{columns[2]:.0f}" y="{y}">{_text(glosses[k], 70)}</text>')
+            parts.append(f'<text x="{columns[2]:.0f}" y="{y}">{escaped(glosses[k], 70)}</text>')
         shape = f'width="{width}" height="{size * _ROW}" viewBox="0 0 {width} {size * _ROW}"'
         label = f"How the subtypes of {self._name(symbol)} were split"
         return f'<div class="tree"><svg {shape} role="group" aria-label="{label}">{"".join(parts)}</svg></div>'
@@ -221,24 +221,24 @@ def _forks(node: SplitNode, x: int, right: int) -> Iterator[str]:
 # -- pieces
 
 
-def _text(text: str, most: int = 80) -> str:
+def escaped(text: str, most: int = 80) -> str:
     return escape(legible(text, most))
 
 
-def _times(count: float) -> str:
+def how_often(count: float) -> str:
     return f"{count:,.0f}×" if count >= 10 else f"{count:.2g}×"
 
 
-def _bar(share: float) -> str:
+def share_bar(share: float) -> str:
     return f'<span class="bar" style="width:{100 * share:.1f}%"></span>'
 
 
 def _word(word: Word) -> str:
     kind = ' class="long"' if len(word.word) > 25 else ""
     share = f"{word.share:.1%}" if word.share >= 0.001 else "&lt;0.1%"
-    return f"<span{kind}><bdi>{_text(word.word)}</bdi> <small>{share}</small></span>"
+    return f"<span{kind}><bdi>{escaped(word.word)}</bdi> <small>{share}</small></span>"
 
 
-def _weights(rows: Iterable[tuple[str, float]]) -> str:
+def weight_table(rows: Iterable[tuple[str, float]]) -> str:
     cells = "".join(f'<tr><td>{text}</td><td class="number">{weight:.3f}</td></tr>' for text, weight in rows)
     return f"<table>{cells}</table>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from latree.models.base import ForestModel
+    from latree.models.gaussian import GaussianModel
     from latree.showcase import Rule, Showcase, SplitNode, Subtype, Use, Word
+    from latree.vector_showcase import VectorShowcase
 
 TOP, TOP_ON_PAGE = 5, 8
-_BAR = 12  # columns for the largest number of subtypes
+_BAR = 12  # columns for the largest number of subtypes or components
 _NAME = 30  # letters of a category's name
 
 
@@ -31,10 +33,15 @@ def show(
     html: Path = typer.Option(None, "--html", help="Write all of it to this file, a page for a browser."),
     json_output: bool = typer.Option(False, "--json", help="The header of the model file as JSON."),
 ) -> None:
-    """What the model was made of, its categories with their subtypes, and what each is likely to be."""
+    """What the model was made of, its categories with their subtypes, and what each is likely to be.
+
+    Of latent vectors instead of subtypes: where the rules and words of a category lie.
+    """
     if sum([symbol is not None, html is not None, json_output]) > 1:
         raise typer.BadParameter("--symbol, --html and --json exclude one another: the page and the header hold all")
     loaded = common.load_model(model)
+    if summed and _vectors(loaded) is not None:
+        raise LatreeError("--summed is for discrete subtypes; this model has latent vectors")
     if json_output:
         header, _ = loaded.state()
         typer.echo(json.dumps({"kind": loaded.kind, **header}, ensure_ascii=False, indent=1))
@@ -46,11 +53,21 @@ def show(
         _print_overview(loaded, top or TOP)
 
 
+def _vectors(model: ForestModel[Any]) -> GaussianModel | None:
+    """The model, if its categories have latent vectors instead of subtypes."""
+    from latree.models.gaussian import GaussianModel
+
+    return model if isinstance(model, GaussianModel) else None
+
+
 def _write_page(model: ForestModel[Any], path: Path, title: str, top: int, summed: bool) -> None:
     from latree.model_file import write_atomically
     from latree.showcase_html import page
+    from latree.vector_showcase_html import vector_page
 
-    write_atomically(path, page(model, title, top, summed).encode())
+    vectors = _vectors(model)
+    text = page(model, title, top, summed) if vectors is None else vector_page(vectors, title, top)
+    write_atomically(path, text.encode())
     common.note(f"written to {path}")
 
 
@@ -58,36 +75,58 @@ def _write_page(model: ForestModel[Any], path: Path, title: str, top: int, summe
 
 
 def _print_overview(model: ForestModel[Any], top: int) -> None:
-    from rich.console import Console
+    from latree.showcase import Showcase, facts
+    from latree.vector_showcase import VectorShowcase
 
-    from latree.showcase import GROUPS, Showcase, facts
-
+    if (vectors := _vectors(model)) is not None:
+        space = VectorShowcase(vectors)
+        _print_lines(f"{name}: {value}" for name, value in space.facts())
+        _print_tables(space, "components", lambda symbol: _heaviest(space, symbol, top))
+        return
     showcase = Showcase(model)
     _print_lines(f"{name}: {value}" for name, value in facts(model))
+    measure = "subtypes" if showcase.has_subtypes else None
+    _print_tables(showcase, measure, lambda symbol: _likeliest(showcase, symbol, top))
+
+
+def _print_tables(showcase: Showcase | VectorShowcase, measure: str | None, describe: Callable[[int], str]) -> None:
+    """A table for each kind of symbol, the largest first by what is measured."""
+    from rich.console import Console
+
+    from latree.showcase import GROUPS
+
+    most = max(map(showcase.size, showcase.by_size))
     for kinds, title in GROUPS:
-        symbols = [s for s in showcase.by_size if showcase.grammar.symbols[s].kind in kinds]
-        if symbols:
-            Console(emoji=False).print("", _table(showcase, title, symbols, top))
+        rows = []
+        for symbol in (s for s in showcase.by_size if showcase.grammar.symbols[s].kind in kinds):
+            size = showcase.size(symbol)
+            number = [str(size), "━" * max(1, round(size * _BAR / most))] if measure else []
+            rows.append([_plain(showcase.name(symbol), _NAME), *number, describe(symbol)])
+        if rows:
+            Console(emoji=False).print("", _table(title, measure, rows))
 
 
-def _table(showcase: Showcase, title: str, symbols: list[int], top: int) -> Table:
-    """Categories by the number of their subtypes, as in Petrov (2009), figure 2."""
+def _table(title: str, measure: str | None, rows: list[list[str]]) -> Table:
+    """Categories by the number of their subtypes, as in Petrov (2009), figure 2, or of their components."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column(title, max_width=_NAME, overflow="fold")
-    if showcase.has_subtypes:
-        table.add_column("subtypes", justify="right", no_wrap=True)
+    if measure:
+        table.add_column(measure, justify="right", no_wrap=True)
         table.add_column("", no_wrap=True, min_width=1)
     table.add_column("likeliest", overflow="fold")
-    most = int(showcase.layout.size.max())
-    for symbol in symbols:
-        size = showcase.size(symbol)
-        number = [str(size), "━" * max(1, round(size * _BAR / most))] if showcase.has_subtypes else []
-        table.add_row(*map(Text, [_name(showcase, symbol), *number, _likeliest(showcase, symbol, top)]))
+    for row in rows:
+        table.add_row(*map(Text, row))
     return table
+
+
+def _heaviest(showcase: VectorShowcase, symbol: int, top: int) -> str:
+    kinds = (cloud.heaviest(top) for cloud in (showcase.words(symbol), showcase.rules(symbol)) if len(cloud))
+    told = ((f"{_plain(showcase.right_side(owner), 60)} {share:.3f}" for owner, share in kind) for kind in kinds)
+    return " | ".join(map(", ".join, told))
 
 
 def _likeliest(showcase: Showcase, symbol: int, top: int) -> str:
@@ -102,12 +141,11 @@ def _likeliest(showcase: Showcase, symbol: int, top: int) -> str:
 def _details(model: ForestModel[Any], name: str, top: int, summed: bool) -> Iterator[str]:
     from latree.showcase import Showcase
 
+    if (vectors := _vectors(model)) is not None:
+        yield from _places(vectors, name, top)
+        return
     showcase = Showcase(model)
-    symbols = showcase.find(name)
-    if not symbols:
-        names = sorted({known.label for known in showcase.grammar.symbols})
-        raise LatreeError(f"the model has no category {name!r}; it has {', '.join(names)}")
-    for place, symbol in enumerate(symbols):
+    for place, symbol in enumerate(_found(showcase, name)):
         if place:
             yield ""
         yield _title(showcase, symbol)
@@ -117,6 +155,24 @@ def _details(model: ForestModel[Any], name: str, top: int, summed: bool) -> Iter
         if showcase.size(symbol) > 1:
             yield ""
             yield from _drawing(showcase, symbol)
+
+
+def _places(model: GaussianModel, name: str, top: int) -> Iterator[str]:
+    from latree.vector_showcase import VectorShowcase, category_lines
+
+    showcase = VectorShowcase(model)
+    for place, symbol in enumerate(_found(showcase.plain, name)):
+        if place:
+            yield ""
+        yield from category_lines(showcase, symbol, top)
+
+
+def _found(showcase: Showcase, name: str) -> list[int]:
+    symbols = showcase.find(name)
+    if not symbols:
+        names = sorted({known.label for known in showcase.grammar.symbols})
+        raise LatreeError(f"the model has no category {name!r}; it has {', '.join(names)}")
+    return symbols
 
 
 def _title(showcase: Showcase, symbol: int) -> str:
