@@ -17,9 +17,15 @@ from latree.binary import Node, Symbol
 from latree.cky import chart_grammar, fill_chart
 from latree.forest import PASS, Forest, L, P, Piece, R, assemble, from_trees, restrict
 from latree.forms.gaussian import (
+    NO_LIMIT,
+    ComponentLimit,
     Components,
     Mixtures,
+    _allowed,
+    _both_sweeps,
     _exponentials,
+    _keep_heaviest,
+    _Limits,
     components,
     gaussian_infer,
     gaussian_log_z,
@@ -504,3 +510,168 @@ def test_impossible_components_are_as_if_they_were_not_there(kind: str) -> None:
     assert result.log_z[0] == pytest.approx(faint.log_z[0])
     for name, values in result.gradient._asdict().items():
         np.testing.assert_allclose(values, getattr(faint.gradient, name), atol=1e-12)
+
+
+# -- limits on components
+
+Message = dict[tuple[int, ...], float]  # by the components whose parent slots meet: one, or a word's and one more
+
+
+def hard(k: int) -> ComponentLimit:
+    return ComponentLimit(k, k, 1.0)
+
+
+def limited_log_z(case: Case, limit: ComponentLimit) -> float:
+    """The inside sweep by dictionaries: every message that a rule reads loses its lightest components."""
+    forest, rule = case.forest, edge_rules(case.forest, case.entry_rule)
+    is_link = (forest.rule == PASS) | ((forest.rule >= forest.rules) & (forest.ends[:, L] >= 0))
+    is_read = set(forest.ends[~is_link][:, [L, R]].ravel().tolist())
+    messages: list[Message] = []
+    for item in range(len(forest.symbol)):
+        message: Message = defaultdict(float)
+        for e in np.flatnonzero(forest.ends[:, P] == item):
+            for key, weight in made_by(case, rule[e], bool(is_link[e]), forest.ends[e, L:].tolist(), messages):
+                message[key] += weight
+        messages.append(heaviest(case, message, limit) if item in is_read else message)
+    return math.log(sum(messages[int(forest.root[0])].values()))
+
+
+def made_by(
+    case: Case, rule: int, is_link: bool, children: list[int], messages: list[Message]
+) -> Iterator[tuple[tuple[int, ...], float]]:
+    """An edge's part of its parent's message."""
+    if rule == PASS:
+        yield from messages[children[0]].items()
+        return
+    for c in range(case.parts.first[rule], case.parts.first[rule + 1]):
+        weight = math.exp(case.weights.log_rho[c])
+        if is_link:
+            yield from (((c, *key), weight * rest) for key, rest in messages[children[0]].items())
+            continue
+        for port, child in zip((L, R), children, strict=True):
+            if child >= 0:
+                weight *= sum(w * overlap(case, key, (c, port)) for key, w in messages[child].items())
+        yield (c,), weight
+
+
+def overlap(case: Case, key: tuple[int, ...], *more: tuple[int, int]) -> float:
+    """The integral of the Gaussians of components at the parent's port, and of others at another."""
+    slots = [case.parts.slot[c, P] for c in key] + [case.parts.slot[c, port] for c, port in more]
+    return math.exp(log_integral(case.weights, tuple(map(int, slots))))
+
+
+def heaviest(case: Case, message: Message, limit: ComponentLimit) -> Message:
+    """By the weight of a Gaussian that integrates to one."""
+    k = len(message)
+    allowed = k if k <= limit.k_min else min(limit.k_min + math.floor(k**limit.theta), limit.k_max)
+    order = sorted(message, key=lambda key: message[key] * overlap(case, key), reverse=True)
+    return {key: message[key] for key in order[:allowed]}
+
+
+LIMITS = [hard(1), hard(2), hard(4), ComponentLimit(0, 3, 1.0), ComponentLimit(2, 5, 0.35), ComponentLimit(1, 9, 0.6)]
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize("kind", CASES)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_heaviest_components_are_kept(kind: str, seed: int, limit: ComponentLimit) -> None:
+    case = CASES[kind](seed)
+    found = gaussian_log_z(case.slots, case.parts, case.weights, limit)[0]
+    assert found == pytest.approx(limited_log_z(case, limit))
+    assert gaussian_infer(case.slots, case.parts, case.weights, limit=limit).log_z[0] == found
+
+
+@pytest.mark.parametrize("limit", [hard(1000), ComponentLimit(0, 1000, 1.0), ComponentLimit(1000, 2000, 0.35)])
+@pytest.mark.parametrize("kind", CASES)
+def test_a_limit_beyond_all_messages_changes_nothing(kind: str, limit: ComponentLimit) -> None:
+    case = CASES[kind](2, most=6, words=4)
+    exact = gaussian_infer(case.slots, case.parts, case.weights)
+    found = gaussian_infer(case.slots, case.parts, case.weights, limit=limit)
+    np.testing.assert_array_equal(found.log_z, exact.log_z)
+    np.testing.assert_array_equal(found.posterior, exact.posterior)
+    for name, values in found.gradient._asdict().items():
+        np.testing.assert_array_equal(values, getattr(exact.gradient, name))
+    np.testing.assert_array_equal(gaussian_log_z(case.slots, case.parts, case.weights, limit), exact.log_z)
+
+
+@pytest.mark.parametrize("kind", CASES)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_limits_only_lose(kind: str, seed: int) -> None:
+    """Log Z does not exceed the exact one, and posteriors are those of a probability, if not all of it."""
+    case = CASES[kind](seed, most=6, words=4)
+    exact = gaussian_log_z(case.slots, case.parts, case.weights)[0]
+    found = [gaussian_infer(case.slots, case.parts, case.weights, limit=hard(k)) for k in (1, 3, 9, 27)]
+    assert max(one.log_z[0] for one in found) <= exact
+    assert found[0].log_z[0] < exact
+    assert found[-1].log_z[0] > found[0].log_z[0]
+    for one in found:
+        assert one.posterior.min() >= 0
+        assert one.posterior.max() <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+@pytest.mark.parametrize("kind", CASES)
+def test_with_inside_scores_limited_the_gradient_is_that_of_log_z(kind: str, k: int) -> None:
+    case = CASES[kind](k, most=6, words=4)
+    slots, limits = case.slots, _Limits(hard(k), NO_LIMIT)
+    found = _both_sweeps(slots, case.parts, case.weights, zeros_like(case.weights), limits)
+    assert found.log_z[0] < gaussian_log_z(slots, case.parts, case.weights)[0]
+    rng, step = np.random.default_rng(k), 1e-5
+    for name, values in case.weights._asdict().items():
+        slopes = getattr(found.gradient, name)
+        for at in map(tuple, rng.permutation(np.argwhere(np.isfinite(slopes)))[:40]):
+            both = []
+            for sign in (1, -1):
+                moved = values.copy()
+                moved[at] += sign * step
+                both.append(gaussian_log_z(slots, case.parts, case.weights._replace(**{name: moved}), hard(k))[0])
+            assert slopes[at] == pytest.approx((both[0] - both[1]) / (2 * step), rel=1e-5, abs=1e-8), (name, at)
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_outside_scores_are_limited_too(kind: str) -> None:
+    """Log Z is none of theirs; what they lose is lost to the posteriors."""
+    case = CASES[kind](1, most=6, words=4)
+    exact = gaussian_infer(case.slots, case.parts, case.weights)
+    limits = _Limits(NO_LIMIT, hard(1))
+    found = _both_sweeps(case.slots, case.parts, case.weights, zeros_like(case.weights), limits)
+    assert found.log_z[0] == exact.log_z[0]
+    assert (found.posterior <= exact.posterior + 1e-12).all()
+    assert found.posterior.sum() < exact.posterior.sum() - 0.01
+
+
+def test_what_is_allowed() -> None:
+    """With the constants of the paper, and where the count is just at the threshold."""
+    paper = ComponentLimit(40, 50, 0.35)
+    assert [_allowed(k, paper) for k in (0, 1, 40, 41, 44, 100, 720, 10000)] == [0, 1, 40, 41, 43, 45, 50, 50]
+    assert [_allowed(k, hard(40)) for k in (3, 40, 41, 500)] == [3, 40, 40, 40]
+    assert [_allowed(k, ComponentLimit(0, 5, 1.0)) for k in (1, 5, 6)] == [1, 5, 5]
+    assert [_allowed(k, ComponentLimit(0, 5, 0.0)) for k in (1, 6)] == [1, 1]
+    assert _allowed(41, ComponentLimit(40, 90, 0.9)) == 41
+
+
+def test_of_equal_components_the_first_are_kept() -> None:
+    weight = np.array([1.0, 3.0, 0.0, 1.0, 2.0, 1.0])
+    for k, kept in (
+        (1, [1]),
+        (2, [1, 4]),
+        (3, [0, 1, 4]),
+        (4, [0, 1, 3, 4]),
+        (5, [0, 1, 3, 4, 5]),
+        (6, [0, 1, 3, 4, 5]),
+    ):
+        coefficient = np.full(6, 7.0)
+        coefficient[2] = 0.0
+        _keep_heaviest(weight, coefficient, hard(k))
+        assert np.flatnonzero(coefficient).tolist() == kept
+
+
+@pytest.mark.parametrize("kind", CASES)
+@pytest.mark.parametrize("name", ["log_rho", "mean", "log_sd"])
+def test_limits_do_not_hide_what_is_no_number(kind: str, name: str) -> None:
+    case = CASES[kind](1)
+    used = np.argwhere(getattr(gaussian_infer(case.slots, case.parts, case.weights).gradient, name))
+    parts = getattr(case.weights, name).copy()
+    parts[tuple(used[0])] = np.nan
+    weights = case.weights._replace(**{name: parts})
+    assert np.isnan(gaussian_infer(case.slots, case.parts, weights, limit=hard(2)).log_z[0])

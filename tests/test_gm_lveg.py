@@ -14,7 +14,7 @@ from latree.data import toy
 from latree.labels import LabelRules
 from latree.lexical_rules import LexicalRules
 from latree.lveg_start import Cube, from_subtypes, points
-from latree.lveg_training import LvegOptions
+from latree.lveg_training import Learner, LvegOptions
 from latree.models.gaussian import GradientTraining
 from latree.models.gm_lveg import GmLveg
 from latree.models.gm_lveg_tagger import GmLvegTagger
@@ -164,6 +164,50 @@ def test_a_gradient_that_is_no_number_stops_training(trees: list[Tree], lvg: Lvg
 def test_a_pruner_of_another_treebank(trees: list[Tree], lvg: Lvg) -> None:
     with pytest.raises(LatreeError, match="the pruner was trained on another treebank"):
         GmLveg(options=SMALL, pruner=lvg).fit([*trees, Tree.read("(ROOT (X (NN dogs) (VB run)))")])
+
+
+# -- limits on components
+
+
+def test_a_limit_on_components(trees: list[Tree], lvg: Lvg, tmp_path: Path) -> None:
+    limited = GmLveg(options=replace(SMALL, k_max=4), pruner=lvg).fit(trees)
+    assert not np.array_equal(limited.mixtures.mean, GmLveg(options=SMALL, pruner=lvg).fit(trees).mixtures.mean)
+    limited.save(tmp_path / "m.latree")
+    again, exact = load(tmp_path / "m.latree"), load(tmp_path / "m.latree")
+    assert isinstance(again, GmLveg)
+    assert isinstance(exact, GmLveg)
+    exact.options = replace(exact.options, k_max=0)
+    for tree in trees[:15]:
+        one, other, whole = (model.parse(tree.words()) for model in (limited, again, exact))
+        assert one.status == "ok"
+        assert (str(one), one.log_marginal) == (str(other), other.log_marginal)
+        assert one.log_marginal <= whole.log_marginal
+        assert limited.log_prob_tree(tree) == exact.log_prob_tree(tree)  # a tree of its own is never pruned
+
+
+def test_gold_trees_are_not_limited(trees: list[Tree], lvg: Lvg) -> None:
+    """What a limit takes from the forest of all trees, and from that alone, it adds to log P(T | w)."""
+    seen = []
+    for options in (replace(SMALL, epochs=0), replace(SMALL, epochs=0, k_max=1)):
+        model = GmLveg(options=options, pruner=lvg).fit(trees)
+        learner = Learner(model.components, model.mixtures, options)
+        seen.append([learner.gradient(batch)[0] for batch in model.batches(model.examples(trees))])
+    assert all(exact < limited for exact, limited in zip(*seen, strict=True))
+
+
+def test_limits_that_make_no_sense() -> None:
+    with pytest.raises(LatreeError, match="k_min, 5, must lie between 0 and k_max, 4"):
+        replace(SMALL, k_min=5, k_max=4)
+    with pytest.raises(LatreeError, match="theta, 2.0, must lie between 0 and 1"):
+        replace(SMALL, k_max=4, theta=2.0)
+
+
+def test_trainings_without_a_limit_are_what_they_were(lvg: Lvg) -> None:
+    """Their checkpoints may be older than limits."""
+    assert "k_max" not in GmLveg(options=SMALL, pruner=lvg).identity()["options"]
+    assert GmLveg(options=replace(SMALL, k_max=4), pruner=lvg).identity()["options"]["k_max"] == 4
+    older = {name: value for name, value in SMALL.to_json().items() if name not in ("k_min", "k_max", "theta")}
+    assert LvegOptions(**older) == SMALL
 
 
 # -- what it says

@@ -15,7 +15,7 @@ import numpy as np
 
 from latree.arrays import Longs
 from latree.errors import LatreeError
-from latree.forms.gaussian import Components, Mixtures, gaussian_infer
+from latree.forms.gaussian import ComponentLimit, Components, Mixtures, gaussian_infer
 from latree.grammar import NONE
 from latree.learn import Adam
 from latree.slots import SlotForest
@@ -44,6 +44,20 @@ class LvegOptions:
     max_length: int = 50  # longer sentences are not trained on
     least_log_sd: float = -2.0  # standard deviations stay between exp(-2) and exp(2): none collapses
     most_log_sd: float = 2.0
+    k_min: int = 0  # with k_max and theta: how many components a message keeps, see `ComponentLimit`
+    k_max: int = 0  # 0: all, and everything is exact; the paper's are 40, 50 and 0.35, to parse 20, 50 and 0.35
+    theta: float = 1.0  # so that k_max alone is the paper's k_hard
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.k_min <= self.k_max:
+            raise LatreeError(f"k_min, {self.k_min}, must lie between 0 and k_max, {self.k_max}")
+        if not 0 <= self.theta <= 1:
+            raise LatreeError(f"theta, {self.theta}, must lie between 0 and 1")
+
+    @property
+    def limit(self) -> ComponentLimit:
+        """Of the components of messages in forests of all trees; a single tree's are few, and never pruned."""
+        return ComponentLimit(self.k_min, self.k_max, float(self.theta))
 
     @property
     def wide(self) -> int:
@@ -123,9 +137,12 @@ class Learner:
         return log_likelihood
 
     def gradient(self, batch: Batch) -> tuple[float, Mixtures]:
-        """The sum of log P(T | w), and its gradient: that of the gold forests less that of all."""
+        """The sum of log P(T | w), and its gradient: that of the gold forests less that of all.
+
+        With a limit on components log Z of all trees is too low, and log P(T | w) may be above 0.
+        """
         gold = gaussian_infer(batch.gold, self.components, self.weights)
-        everything = gaussian_infer(batch.all, self.components, self.weights)
+        everything = gaussian_infer(batch.all, self.components, self.weights, limit=self.options.limit)
         log_likelihood = float((gold.log_z - everything.log_z).sum())
         gradient = Mixtures(*(a - b for a, b in zip(gold.gradient, everything.gradient, strict=True)))
         if not np.isfinite(log_likelihood) or not all(np.isfinite(part).all() for part in gradient):

@@ -40,7 +40,8 @@ _FOR_SUBTYPES = ("rounds", "subtypes", "tolerance", "merge")
 _ITERATIONS = ("split_iterations", "merge_iterations", "smooth_iterations")
 _FOR_EM = ("rounds", "subtypes", "merge", "merge_iterations", "smooth_iterations")
 _FOR_VARIATIONAL = ("truncation", "concentration")
-_FOR_GAUSSIANS = ("dim", "components", "covariance", "epochs", "batch", "rate", "start", "max_length")
+_LIMIT = ("k_min", "k_max", "theta")
+_FOR_GAUSSIANS = ("dim", "components", "covariance", "epochs", "batch", "rate", "start", "max_length", *_LIMIT)
 _OPTIONS_OF = {
     Kind.pcfg: _FOR_PARSERS,
     Kind.hmm: ("column",),
@@ -94,6 +95,11 @@ def train(
         "treebank", "--start", help="gm-lveg: begin as the treebank grammar, or as one with subtypes."
     ),
     max_length: int = typer.Option(50, "--max-length", min=1, help="gm-lveg: longer sentences are not trained on."),
+    k_min: int = typer.Option(0, "--k-min", min=0, help="gm-lveg: mixtures of at most so many Gaussians stay whole."),
+    k_max: int = typer.Option(0, "--k-max", min=0, help="gm-lveg: Gaussians kept of a mixture at most; 0: all, exact."),
+    theta: float = typer.Option(
+        1.0, "--theta", min=0.0, max=1.0, help="gm-lveg: of k more than k-min, k-min + k ** theta are kept."
+    ),
     seed: int = typer.Option(0, "--seed", help="Seed of all randomness (pcfg and hmm have none)."),
     jobs: int = common.JOBS,
     resume: bool = typer.Option(False, "--resume", help="Go on from the checkpoint of a training cut short."),
@@ -130,6 +136,7 @@ def train(
             "batch": batch,
         }
         numbers |= {"rate": rate, "start": start, "max_length": max_length}
+        numbers |= {"k_min": k_min, "k_max": k_max, "theta": theta}
         options = _gaussian(tags, seed, rounds, options, numbers)
     source: Iterator[Any]
     if tags:

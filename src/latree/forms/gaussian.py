@@ -8,8 +8,9 @@ words):
     project   u[use, k]  = sum_in,j  G[j, k] alpha[in, j]                         integrate b out of N(b) s_I(b)
     combine   alpha[in, k] = rho_k sum_edges u_left[k] u_right[k]                 eqn 6, one coefficient a component
 
-and Z is the sum of the root's alpha, since the root has no latent vector.  Nothing is pruned: the paper's mixtures grow
-with the depth because it keeps equal Gaussians apart.  (With full covariances the ports would not factor.)
+and Z is the sum of the root's alpha, since the root has no latent vector.  The paper's mixtures grow with the depth
+because it keeps equal Gaussians apart, and it prunes them; here that is an option (`ComponentLimit`), to reproduce the
+paper.  (With full covariances the ports would not factor.)
 
 The sweep down is the same program in reverse: from d log Z / d alpha at the root to d log Z / d(everything).  That is
 the outside score (eqn 7) divided by Z; times u it is a posterior (eqns 8 and 9).  An item's alpha sums to one, with its
@@ -70,6 +71,21 @@ class GaussianInference(NamedTuple):
     gradient: Mixtures  # of the sum of log Z
 
 
+class ComponentLimit(NamedTuple):
+    """How many components of a message are kept (section 3.2): all where there are at most `k_min`, else the
+    min(k_min + floor(k ** theta), k_max) heaviest of k.  The paper's k_hard is k_min = k_max = k_hard, whatever theta.
+
+    The mass of the others is lost: log Z is then too low, and posteriors and gradients are approximate.
+    """
+
+    k_min: int
+    k_max: int
+    theta: float
+
+
+NO_LIMIT = ComponentLimit(0, 0, 0.0)  # known by k_max = 0: everything is kept, and exact
+
+
 def components(rules: Ints, tags: Ints, size: Longs) -> Components:
     """The components of a grammar's rules [rules, 3] and after them of lexical rules, of which `tags` holds the tags.
 
@@ -96,28 +112,48 @@ def no_statistics(weights: Mixtures) -> Mixtures:
     return Mixtures(*(part[:0] for part in weights))
 
 
-def gaussian_log_z(slots: SlotForest, components: Components, weights: Mixtures) -> Floats:
+def gaussian_log_z(
+    slots: SlotForest, components: Components, weights: Mixtures, limit: ComponentLimit = NO_LIMIT
+) -> Floats:
     """log Z of every sentence."""
     gram, *messages = _zeros([int(slots.block_at[-1]), *_message_sizes(slots)])
     table = _lay_out(slots, components, weights)
     _gram(slots, table, gram)
-    return _inside(slots, table, gram, _Messages(*messages))
+    return _inside(slots, table, gram, _Messages(*messages), limit)
 
 
 def gaussian_infer(
-    slots: SlotForest, components: Components, weights: Mixtures, stats: Mixtures | None = None
+    slots: SlotForest,
+    components: Components,
+    weights: Mixtures,
+    stats: Mixtures | None = None,
+    limit: ComponentLimit = NO_LIMIT,
 ) -> GaussianInference:
     """Both sweeps; the gradient is added to `stats` (new ones where there are none; see `no_statistics`)."""
     stats = zeros_like(weights) if stats is None else stats
+    return _both_sweeps(slots, components, weights, stats, _Limits(limit, limit))
+
+
+class _Limits(NamedTuple):
+    """Of the inside scores and of the outside scores.  With a limit on the first alone, gradients are those of the
+    limited log Z."""
+
+    up: ComponentLimit
+    down: ComponentLimit
+
+
+def _both_sweeps(
+    slots: SlotForest, components: Components, weights: Mixtures, stats: Mixtures, limits: _Limits
+) -> GaussianInference:
     wanted = len(stats.log_rho) > 0
     sizes, all_cells = _message_sizes(slots), int(slots.block_at[-1])
     rooms = _zeros([all_cells, all_cells if wanted else 0, sizes[0], sizes[2], *sizes])
     gram, cells, below, above, *rest = rooms
     messages, table = _Messages(*rest), _lay_out(slots, components, weights)
     _gram(slots, table, gram)
-    log_z = _inside(slots, table, gram, messages)
+    log_z = _inside(slots, table, gram, messages, limits.up)
     posterior, count = np.zeros(slots.edges), np.zeros_like(table.rho)
-    _outside(slots, table, gram, messages, log_z, below, above, posterior, count, cells)
+    _outside(slots, table, gram, messages, limits, log_z, below, above, posterior, count, cells)
     if wanted:
         slope = _Table(count, np.zeros_like(table.offset), np.zeros_like(table.mean), np.zeros_like(table.var))
         _gram_slope(slots, table, gram, cells, slope)
@@ -434,7 +470,7 @@ def _message_sizes(slots: SlotForest) -> list[int]:
 
 
 @kernel
-def _inside(slots: SlotForest, table: _Table, gram: Floats, messages: _Messages) -> Floats:
+def _inside(slots: SlotForest, table: _Table, gram: Floats, messages: _Messages, limit: ComponentLimit) -> Floats:
     """Sweep up, children first; log Z of every sentence."""
     for item in range(len(messages.scale)):
         top = _top_scale(slots, messages, item)
@@ -445,6 +481,8 @@ def _inside(slots: SlotForest, table: _Table, gram: Floats, messages: _Messages)
             _combine(slots, table, messages, item, top)
             _hand_on(slots, table, messages, item, top)
             _normalise(slots, messages, item)
+            if limit.k_max > 0:
+                _limit_inside(slots, table, messages.alpha, item, limit)
             _project(slots, gram, messages, item)
         for use in range(slots.use_start[item], slots.use_start[item + 1]):
             messages.use_scale[use] = messages.scale[item]
@@ -586,6 +624,7 @@ def _outside(
     table: _Table,
     gram: Floats,
     messages: _Messages,
+    limits: _Limits,
     log_z: Floats,
     below: Floats,
     above: Floats,
@@ -605,7 +644,11 @@ def _outside(
             below[slots.in_at[slots.in_start[root]] : slots.in_at[slots.in_start[root + 1]]] += 1.0
     for up in range(len(messages.scale)):
         item = len(messages.scale) - 1 - up
+        if limits.down.k_max > 0:
+            _limit_outside(slots, above, item, limits.down)
         _project_back(slots, gram, messages, item, below, above, cells)
+        if limits.up.k_max > 0:
+            _tell_only_kept(slots, messages.alpha, item, below)
         _combine_back(slots, table, messages, item, below, above, posterior, count)
         _hand_back(slots, table, messages, item, below, posterior, count)
 
@@ -712,3 +755,75 @@ def _hand_back(
                 here *= messages.alpha[j]
                 count[side + w + j - begin] += here
                 posterior[slots.link_edge[link]] += here
+
+
+# -- limits
+
+
+@kernel
+def _allowed(count: int, limit: ComponentLimit) -> int:
+    """How many of so many components are kept."""
+    if count <= limit.k_min:
+        return count
+    return min(limit.k_min + int(np.floor(count**limit.theta)), limit.k_max, count)
+
+
+@kernel
+def _keep_heaviest(weight: Floats, coefficient: Floats, limit: ComponentLimit) -> None:
+    """Set the coefficients of the others to zero; of equal weights the first are kept.  NaN is not touched: it must
+    show."""
+    count, size = int(np.count_nonzero(weight)), len(weight)
+    allowed = _allowed(count, limit)
+    if allowed == count:
+        return
+    bound = np.partition(weight, size - allowed)[size - allowed]
+    equals = allowed - np.count_nonzero(weight > bound)
+    for k in range(size):
+        if weight[k] == bound and equals > 0:
+            equals -= 1
+        elif weight[k] <= bound:
+            coefficient[k] = 0.0
+
+
+@kernel
+def _limit_inside(slots: SlotForest, table: _Table, alpha: Floats, item: int, limit: ComponentLimit) -> None:
+    """Drop the lightest components of an item's message.
+
+    What no use reads stays whole.  That is the root's, which is no mixture but a number in parts, and what is only
+    handed on: it is limited where it arrives.
+    """
+    begin, end = slots.in_at[slots.in_start[item]], slots.in_at[slots.in_start[item + 1]]
+    is_read = slots.use_start[item] < slots.use_start[item + 1]
+    if is_read and end - begin > limit.k_min:
+        _keep_heaviest(_weights(slots, table, alpha, item), alpha[begin:end], limit)
+
+
+@kernel
+def _weights(slots: SlotForest, table: _Table, alpha: Floats, item: int) -> Floats:
+    """Of the components of an item's message, as Gaussians that integrate to one: products of Gaussians have a constant
+    that is kept apart."""
+    first, last = slots.in_start[item], slots.in_start[item + 1]
+    begin = slots.in_at[first]
+    weight = alpha[begin : slots.in_at[last]].copy()
+    for i in range(first, last):
+        side = slots.in_side[i]
+        if slots.side_word[side] != NONE:
+            for k in range(slots.in_at[i + 1] - slots.in_at[i]):
+                weight[slots.in_at[i] - begin + k] *= np.exp(table.offset[slots.side_at[side] + k])
+    return weight
+
+
+@kernel
+def _limit_outside(slots: SlotForest, above: Floats, item: int, limit: ComponentLimit) -> None:
+    """Drop the lightest components of what an item hears from its uses."""
+    heard = above[slots.use_at[slots.use_start[item]] : slots.use_at[slots.use_start[item + 1]]]
+    if len(heard) > limit.k_min:
+        _keep_heaviest(heard, heard, limit)
+
+
+@kernel
+def _tell_only_kept(slots: SlotForest, alpha: Floats, item: int, below: Floats) -> None:
+    """`_limit_inside` in reverse: log Z does not depend on what was dropped."""
+    for k in range(slots.in_at[slots.in_start[item]], slots.in_at[slots.in_start[item + 1]]):
+        if alpha[k] == 0.0:
+            below[k] = 0.0

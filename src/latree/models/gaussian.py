@@ -1,7 +1,8 @@
 """What Gaussian-mixture latent vector grammars share, whether they parse or tag (Zhao, Zhang & Tu 2018).
 
 Another model, the pruner, says which constituents a sentence may have; on the forest that it leaves, everything is
-exact.  The pruner is a grammar with subtypes, or with none: the paper's two techniques are of this kind.
+exact, unless the options limit the components of messages.  The pruner is a grammar with subtypes, or with none: the
+paper's two techniques are of this kind.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from latree.checkpoint import Checkpoint, Standing
 from latree.errors import LatreeError
 from latree.forest import Forest, Piece, anchors, assemble
 from latree.forms.gaussian import (
+    ComponentLimit,
     Components,
     GaussianInference,
     Mixtures,
@@ -88,6 +90,9 @@ class GaussianModel(ForestModel[Any]):
         """The options that make a training what it is, as JSON; more epochs may follow."""
         options = self.options.to_json()
         del options["epochs"]
+        if self.options.k_max == 0:  # there is no limit to speak of, nor was there before there were limits
+            for name in ComponentLimit._fields:
+                del options[name]
         return {"kind": self.kind, "seed": self.seed, "options": options, "pruner": self.pruner.kind}
 
     def prepare_training(self, examples: Sequence[Example], standing: Standing | None) -> np.random.Generator:
@@ -224,12 +229,12 @@ class GaussianModel(ForestModel[Any]):
         return slot_forest(forest, entry_rule, self.components.size)
 
     def infer(self, forest: Forest, emissions: Floats) -> Any:
-        found: GaussianInference = gaussian_infer(
-            self._slots(forest, emissions), self.components, self.mixtures, no_statistics(self.mixtures)
-        )
+        slots, nothing = self._slots(forest, emissions), no_statistics(self.mixtures)
+        found: GaussianInference = gaussian_infer(slots, self.components, self.mixtures, nothing, self.options.limit)
         return found
 
     def log_inside(self, forest: Forest, emissions: Floats) -> Floats:
+        """Exact, since it is asked of single trees: with a limit on components it may be above log Z of all."""
         return gaussian_log_z(self._slots(forest, emissions), self.components, self.mixtures)
 
     def log_z(self, search: Search) -> Floats:
