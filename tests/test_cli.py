@@ -140,6 +140,9 @@ def test_train_gm_lveg(tmp_path: Path) -> None:
     found = load(path)
     assert found.training["dev"]["f1"] == found.training["dev"]["best"] > 50
     assert done("parse", "-m", path, stdin="the girl sees a letter .\n").lines[0].startswith("(ROOT (S")
+    assert done("parse", "-m", path, "--alone", stdin="the girl sees a letter .\n").lines[0].startswith("(ROOT (S")
+    wrong = latree("parse", "-m", model("pcfg"), "--alone", stdin="the girl sees a letter .\n")
+    assert (wrong.code, wrong.err) == (1, "latree: --alone is for gm-lveg; this is a pcfg\n")
     wrong = latree("train", "gm-lveg", part, "--subtypes", "4", "-o", path)
     assert wrong.code == 2
     assert "--subtypes is for lvg; gm-lveg has no use for it" in " ".join(wrong.err.split())

@@ -18,7 +18,7 @@ from latree.lveg_training import Learner, LvegOptions
 from latree.models.gaussian import GradientTraining
 from latree.models.gm_lveg import GmLveg
 from latree.models.gm_lveg_tagger import GmLvegTagger
-from latree.models.lvg import Lvg
+from latree.models.lvg import ACCURATE, Lvg
 from latree.signatures import Scheme
 from latree.split_merge import SplitMergeOptions
 
@@ -198,7 +198,7 @@ def test_gold_trees_are_not_limited(trees: list[Tree], lvg: Lvg) -> None:
 def test_limits_that_make_no_sense() -> None:
     with pytest.raises(LatreeError, match="k_min, 5, must lie between 0 and k_max, 4"):
         replace(SMALL, k_min=5, k_max=4)
-    with pytest.raises(LatreeError, match="theta, 2.0, must lie between 0 and 1"):
+    with pytest.raises(LatreeError, match=r"theta, 2\.0, must lie between 0 and 1"):
         replace(SMALL, k_max=4, theta=2.0)
 
 
@@ -240,6 +240,16 @@ def test_alone_and_with_the_pruner(model: GmLveg, trees: list[Tree]) -> None:
     alone = [str(parse) for parse in model.parse_all(sentences)]
     model.joint = True
     assert together != alone
+
+
+def test_several_processes_give_the_same(trees: list[Tree]) -> None:
+    model = GmLveg(options=replace(SMALL, epochs=1), pruner=Pcfg()).fit(trees[:60])
+    model.joint = False
+    sentences = [tree.words() for tree in trees[:70]]
+    one, two = ([str(parse) for parse in model.parse_all(sentences, jobs=jobs)] for jobs in (1, 2))
+    assert one == two
+    with pytest.raises(LatreeError, match="it is a pcfg: there is one threshold"):
+        model.cascade = ACCURATE
 
 
 def test_words_that_the_mixtures_do_not_know(model: GmLveg) -> None:

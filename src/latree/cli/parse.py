@@ -36,6 +36,7 @@ def parse(
     max_length: int = common.MAX_LENGTH,
     objective: common.Objective = common.OBJECTIVE,
     accurate: bool = typer.Option(False, "--accurate", help="Prune less; slower, for models with subtypes."),
+    alone: bool = typer.Option(False, "--alone", help="gm-lveg: by the mixtures, not their product with the pruner."),
 ) -> None:
     """Parse tokenised sentences, one a line; trees come out one a line.
 
@@ -44,6 +45,8 @@ def parse(
     parser = _parser(model, max_length)
     if accurate:
         _prune_less(parser)
+    if alone:
+        _leave_out_pruner(parser)
     sentences = common.read_sentences(inputs, form, tokenize=tokenize, labels=parser.labels)
     tally = common.Tally()
     if kbest:
@@ -102,6 +105,12 @@ def _prune_less(parser: Parser) -> None:
     if not hasattr(parser, "cascade"):
         raise LatreeError(f"--accurate is for models with subtypes; this is a {parser.kind}")
     parser.cascade = ACCURATE
+
+
+def _leave_out_pruner(parser: Parser) -> None:
+    if not hasattr(parser, "joint"):
+        raise LatreeError(f"--alone is for gm-lveg; this is a {parser.kind}")
+    parser.joint = False
 
 
 def _show(one: Parse, scores: bool, json_lines: bool, draw: bool, rank: int | None = None) -> None:

@@ -104,11 +104,14 @@ class GmLveg(GaussianModel, Parser):
         self.threshold = pruner.threshold
 
     @property
-    def cascade(self) -> Cascade:
-        """How much the pruner prunes."""
-        found: Cascade = self.pruner.cascade
-        return found
+    def cascade(self) -> Cascade | None:
+        """How much the pruner prunes; None where it is no grammar with subtypes."""
+        return getattr(self.pruner, "cascade", None)
 
     @cascade.setter
-    def cascade(self, value: Cascade) -> None:
+    def cascade(self, value: Cascade | None) -> None:
+        if value is None:
+            return
+        if self.cascade is None:
+            raise LatreeError(f"the pruner has no subtypes, it is a {self.pruner.kind}: there is one threshold")
         self.pruner.cascade, self.threshold = value, value.chart
