@@ -5,6 +5,7 @@ The page needs nothing but itself, runs no script and asks no network; every tex
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from latree.showcase import GROUPS, Child, Rule, Showcase, SplitNode, Subtype, U
 if TYPE_CHECKING:
     from latree.models.base import ForestModel
 
-STYLE = """
+_STYLE = """
 :root { color-scheme: light dark; --ink: #22252a; --soft: #667; --line: #d9d9d2; --page: #fbfaf7; --card: #fff;
   --accent: #8a3b12; --bar: #d9a441; --sans: system-ui, "Segoe UI", Roboto, "Noto Sans", sans-serif; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e4e2dc; --soft: #9a9aa2; --line: #3a3b40; --page: #191a1d;
@@ -68,61 +69,87 @@ footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
   article, .tree { break-inside: avoid; } article { margin-bottom: .6rem; } section > h2, .about { break-after: avoid; }
   .bar { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 """
-POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-NAME = 40  # letters of a category's name
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+LONGEST_NAME = 40  # letters of a category's name
 _ROW, _STEP, _MARGIN, _LETTER = 20, 26, 10, 7.5  # pixels of a split tree: a subtype, a round, its left, a letter
 
 
 def page(model: ForestModel[Any], title: str, top: int = 8, summed: bool = False) -> str:
     """The whole page; `top` rules and words a subtype, `summed` over the subtypes of a rule's children."""
-    return "\n".join(_Page(Showcase(model), top, summed).lines(title))
+    return "\n".join(_SubtypesPage(Showcase(model), top, summed).lines(title))
 
 
-class _Page:
-    """Writes the parts of one page."""
+class Page(ABC):
+    """What all pages about a model have: an index of its categories, facts, and a section a category."""
 
-    def __init__(self, showcase: Showcase, top: int, summed: bool) -> None:
-        self.showcase, self.top, self.summed = showcase, top, summed
+    style = ""  # beyond what all have
+
+    def __init__(self, showcase: Any, top: int) -> None:
+        self.showcase, self.top = showcase, top
         self.groups = [
             (heading, [s for s in showcase.by_size if showcase.grammar.symbols[s].kind in kinds])
             for kinds, heading in GROUPS
         ]
 
+    @abstractmethod
+    def facts(self) -> Iterable[tuple[str, str]]:
+        """Of the model as a whole."""
+
+    @abstractmethod
+    def section(self, symbol: int) -> Iterator[str]:
+        """What there is to say of a category."""
+
+    @abstractmethod
+    def footer(self) -> str: ...
+
     def lines(self, title: str) -> Iterator[str]:
         name = escaped(title, 200)
         yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
-        yield f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        yield f'<title>{name}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<div class="frame">'
+        yield f'<title>{name}</title>\n<style>{_STYLE}{self.style}</style>\n</head>\n<body>\n<div class="frame">'
         yield from self._index()
         yield f'<main>\n<h1>{name}</h1>\n<dl class="facts">'
-        for term, value in facts(self.showcase.model):
+        for term, value in self.facts():
             yield f"<dt>{escaped(term)}</dt><dd>{escaped(value, 2000)}</dd>"
         yield "</dl>"
         for _, symbols in self.groups:
             for symbol in symbols:
-                yield from self._section(symbol)
-        if not self.showcase.is_tagger:
-            yield "<footer>Phrases in italics are drawn from the model at random: grammar, not sense.</footer>"
+                yield from self.section(symbol)
+        if self.footer():
+            yield f"<footer>{self.footer()}</footer>"
         yield "</main>\n</div>\n</body>\n</html>\n"
 
-    # -- categories
-
     def _index(self) -> Iterator[str]:
-        most = int(self.showcase.layout.size.max())
+        most = max(map(self.showcase.size, self.showcase.by_size))
         yield '<nav aria-label="Categories">'
         for heading, symbols in self.groups:
             if not symbols:
                 continue
             yield f"<h2>{heading}</h2>\n<ol>"
             for symbol in symbols:
-                size = self.showcase.size(symbol)
-                cells = f"<span><bdi>{self._name(symbol)}</bdi></span><span>{size}</span>{share_bar(size / most)}"
+                size, name = self.showcase.size(symbol), escaped(self.showcase.name(symbol), LONGEST_NAME)
+                cells = f"<span><bdi>{name}</bdi></span><span>{size}</span>{share_bar(size / most)}"
                 yield f'<li><a href="#c{symbol}">{cells}</a></li>'
             yield "</ol>"
         yield "</nav>"
 
-    def _section(self, symbol: int) -> Iterator[str]:
+
+class _SubtypesPage(Page):
+    """Of discrete subtypes."""
+
+    def __init__(self, showcase: Showcase, top: int, summed: bool) -> None:
+        super().__init__(showcase, top)
+        self.summed = summed
+
+    def facts(self) -> Iterable[tuple[str, str]]:
+        return facts(self.showcase.model)
+
+    def footer(self) -> str:
+        about = "Phrases in italics are drawn from the model at random: grammar, not sense."
+        return "" if self.showcase.is_tagger else about
+
+    def section(self, symbol: int) -> Iterator[str]:
         size, count = self.showcase.size(symbol), self.showcase.count(symbol)
         about = [self.showcase.grammar.symbols[symbol].kind, f"{size} subtypes" if size > 1 else "one subtype"]
         about += [how_often(count)] if count is not None else []
@@ -157,7 +184,7 @@ class _Page:
     # -- rules
 
     def _name(self, symbol: int, subtype: int | None = None) -> str:
-        return escaped(self.showcase.name(symbol, subtype), NAME)
+        return escaped(self.showcase.name(symbol, subtype), LONGEST_NAME)
 
     def _link(self, child: Child) -> str:
         place = f"c{child.symbol}" if child.subtype is None else f"c{child.symbol}-{child.subtype}"
@@ -184,7 +211,11 @@ class _Page:
         right = _MARGIN + (_depth(tree) + 1) * _STEP
         glosses = [legible(self.showcase.gloss(symbol, k), 70) for k in range(size)]
         names = max(len(self.showcase.name(symbol, k)) for k in range(size))
-        columns = right + 8, right + 16 + min(names, NAME) * _LETTER + 10, right + 90 + min(names, NAME) * _LETTER
+        columns = (
+            right + 8,
+            right + 16 + min(names, LONGEST_NAME) * _LETTER + 10,
+            right + 90 + min(names, LONGEST_NAME) * _LETTER,
+        )
         width = int(columns[2] + max(map(len, glosses)) * _LETTER)
         parts = list(_forks(tree, _MARGIN, right))
         for k, share in enumerate(self.showcase.shares(symbol).tolist()):

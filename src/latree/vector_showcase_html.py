@@ -7,7 +7,7 @@ network; every text from the model is escaped.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +15,7 @@ import numpy as np
 from latree.arrays import Floats
 from latree.forest import L, P
 from latree.models.gaussian import GaussianModel
-from latree.showcase import GROUPS
-from latree.showcase_html import NAME, POLICY, STYLE, escaped, how_often, share_bar, weight_table
+from latree.showcase_html import LONGEST_NAME, Page, escaped, how_often, share_bar, weight_table
 from latree.vector_showcase import Component, Map, Near, Owner, Region, Share, VectorShowcase, at
 
 _MAP_STYLE = """
@@ -41,49 +40,19 @@ def vector_page(model: GaussianModel, title: str, top: int = 8) -> str:
     return "\n".join(_VectorPage(VectorShowcase(model), top).lines(title))
 
 
-class _VectorPage:
+class _VectorPage(Page):
     """Writes the parts of one page."""
 
-    def __init__(self, showcase: VectorShowcase, top: int) -> None:
-        self.showcase, self.top = showcase, top
-        self.groups = [
-            (heading, [s for s in showcase.by_size if showcase.grammar.symbols[s].kind in kinds])
-            for kinds, heading in GROUPS
-        ]
+    style = _MAP_STYLE
 
-    def lines(self, title: str) -> Iterator[str]:
-        name = escaped(title, 200)
-        yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
-        yield f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        yield f'<title>{name}</title>\n<style>{STYLE}{_MAP_STYLE}</style>\n</head>\n<body>\n<div class="frame">'
-        yield from self._index()
-        yield f'<main>\n<h1>{name}</h1>\n<dl class="facts">'
-        for term, value in self.showcase.facts():
-            yield f"<dt>{escaped(term)}</dt><dd>{escaped(value, 2000)}</dd>"
-        yield "</dl>"
-        for _, symbols in self.groups:
-            for symbol in symbols:
-                yield from self._section(symbol)
-        yield f"<footer>{_LEGEND}</footer>\n</main>\n</div>\n</body>\n</html>\n"
+    def facts(self) -> Iterable[tuple[str, str]]:
+        found: Iterable[tuple[str, str]] = self.showcase.facts()
+        return found
 
-    # -- categories
+    def footer(self) -> str:
+        return _LEGEND
 
-    def _index(self) -> Iterator[str]:
-        most = max(map(self.showcase.size, self.showcase.by_size))
-        yield '<nav aria-label="Categories">'
-        for heading, symbols in self.groups:
-            if not symbols:
-                continue
-            yield f"<h2>{heading}</h2>\n<ol>"
-            for symbol in symbols:
-                size = self.showcase.size(symbol)
-                cells = f"<span><bdi>{self._name(symbol)}</bdi></span><span>{size}</span>{share_bar(size / most)}"
-                yield f'<li><a href="#c{symbol}">{cells}</a></li>'
-            yield "</ol>"
-        yield "</nav>"
-
-    def _section(self, symbol: int) -> Iterator[str]:
+    def section(self, symbol: int) -> Iterator[str]:
         showcase, count = self.showcase, self.showcase.plain.count(symbol)
         about = [showcase.grammar.symbols[symbol].kind, f"{showcase.size(symbol)} components"]
         about += [] if showcase.has_vector(symbol) else ["no latent vector"]
@@ -129,7 +98,7 @@ class _VectorPage:
     # -- names
 
     def _name(self, symbol: int) -> str:
-        return escaped(self.showcase.name(symbol), NAME)
+        return escaped(self.showcase.name(symbol), LONGEST_NAME)
 
     def _link(self, symbol: int) -> str:
         return f'<a href="#c{symbol}">{self._name(symbol)}</a>'

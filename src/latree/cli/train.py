@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,11 +18,15 @@ from latree.errors import LatreeError
 
 if TYPE_CHECKING:
     from latree.binary import Binarization
+    from latree.checkpoint import Checkpoint
     from latree.labels import LabelRules
     from latree.models.base import ForestModel
     from latree.split_merge import SplitMergeOptions
     from latree.treebank import Format
     from latree.words import LexiconOptions
+
+
+Dev = Callable[[Any], dict[str, Any]] | None
 
 
 class Kind(StrEnum):
@@ -145,10 +149,9 @@ def train(
         source = training.read_all_trees(treebank, form, kind)
     fresh = _model_class(kind, tags)(**options)
     data = common.with_progress(source, "reading", quiet)
-    if kind is Kind.lvg:
-        model = _fit_in_rounds(fresh, data, output, dev, form, jobs, resume=resume, quiet=quiet)
-    elif kind is Kind.gm_lveg:
-        model = _fit_in_epochs(fresh, data, output, dev, form, jobs, resume=resume, quiet=quiet)
+    score = _dev_score(dev, form, jobs, quiet)
+    if kind in _LONG:
+        model = _fit_long(kind, fresh, data, output, score, resume=resume, quiet=quiet)
     else:
         model = fresh.fit(data)
     model.training |= {
@@ -161,9 +164,16 @@ def train(
         if estimator == "variational":
             common.note(f"subtypes used, of {truncation} at most: {training.used_subtypes(model)}")
         common.note(f"{_size(model)}; {time.process_time() - started:.1f} CPU seconds; written to {output}")
-    if dev is not None and kind not in _LONG:
-        model.training["dev"] = {"data": Path(dev).name, **training.score_dev(model, dev, form, jobs, quiet)}
+    if score is not None and kind not in _LONG:
+        model.training["dev"] = score(model)
         model.save(output)
+
+
+def _dev_score(dev: str | None, form: Format | None, jobs: int, quiet: bool) -> Dev:
+    """How a model is scored on the dev file, for its header; None where there is no such file."""
+    if dev is None:
+        return None
+    return lambda model: {"data": Path(dev).name, **training.score_dev(model, dev, form, jobs, quiet)}
 
 
 def _gaussian(tags: bool, seed: int, rounds: int, pruner: dict[str, Any], numbers: dict[str, Any]) -> dict[str, Any]:
@@ -232,69 +242,45 @@ def _variational(tags: bool, truncation: int, concentration: float) -> dict[str,
     return {"estimator": "variational", "prior": VariationalOptions(truncation, concentration)}
 
 
-def _fit_in_rounds(
-    estimator: Any,
-    data: Any,
-    output: Path,
-    dev: str | None,
-    form: Format | None,
-    jobs: int,
-    *,
-    resume: bool,
-    quiet: bool,
-) -> Any:
-    """Fit with a checkpoint after every round, which goes when the model is there."""
-    from latree.checkpoint import Checkpoint
+def _fit_in_rounds(estimator: Any, data: Any, dev: Dev, checkpoint: Checkpoint, *, resume: bool, quiet: bool) -> Any:
+    """Fit by split and merge, scoring every round."""
     from latree.models.subtyped import Training
 
     def score(model: Any) -> None:
         if dev is not None:
-            model.training["dev"] = {"data": Path(dev).name, **training.score_dev(model, dev, form, jobs, quiet)}
+            model.training["dev"] = dev(model)
 
     rounds = estimator.rounds if estimator.subtypes is None else estimator.subtypes.bit_length() - 1
-    checkpoint = Checkpoint(output.with_name(f"{output.name}.checkpoint"), estimator.identity())
-    if resume and not checkpoint.path.exists():
-        common.note(f"{checkpoint.path}: no checkpoint there; training from the start")
     reporter = training.Reporter(rounds, quiet, score)
-    with common.telling_of_compilation(quiet):
-        how = Training(reporter.watch, reporter.after_round, checkpoint, resume)
-        model = estimator.fit(data, how)
-    model.save(output)
-    checkpoint.remove()
-    return model
+    return estimator.fit(data, Training(reporter.watch, reporter.after_round, checkpoint, resume))
 
 
-def _fit_in_epochs(
-    estimator: Any,
-    data: Any,
-    output: Path,
-    dev: str | None,
-    form: Format | None,
-    jobs: int,
-    *,
-    resume: bool,
-    quiet: bool,
-) -> Any:
-    """Fit with a checkpoint after every epoch; the best epoch on dev is kept."""
-    from latree.checkpoint import Checkpoint
+def _fit_in_epochs(estimator: Any, data: Any, dev: Dev, checkpoint: Checkpoint, *, resume: bool, quiet: bool) -> Any:
+    """Fit by gradient; the best epoch on dev is kept."""
     from latree.models.gaussian import GradientTraining
 
     def score(model: Any) -> float:
-        scores = training.score_dev(model, str(dev), form, jobs, quiet)
-        value = scores["f1"] if "f1" in scores else scores["token"]
+        scores = dev(model) if dev is not None else {}
+        value: float = scores["f1"] if "f1" in scores else scores["token"]
         if value > model.training.get("dev", {}).get("best", -1.0):
-            model.training["dev"] = {"data": Path(str(dev)).name, **scores, "best": value}
+            model.training["dev"] = {**scores, "best": value}
         return value
+
+    reporter = training.EpochReporter(estimator.options.epochs, quiet)
+    chosen = score if dev is not None else None
+    return estimator.fit(data, GradientTraining(reporter.watch, reporter.after_epoch, chosen, checkpoint, resume))
+
+
+def _fit_long(kind: Kind, estimator: Any, data: Any, output: Path, dev: Dev, *, resume: bool, quiet: bool) -> Any:
+    """Fit with a checkpoint, which goes when the model is there."""
+    from latree.checkpoint import Checkpoint
 
     checkpoint = Checkpoint(output.with_name(f"{output.name}.checkpoint"), estimator.identity())
     if resume and not checkpoint.path.exists():
         common.note(f"{checkpoint.path}: no checkpoint there; training from the start")
-    reporter = training.EpochReporter(estimator.options.epochs, quiet)
+    fit = _fit_in_rounds if kind is Kind.lvg else _fit_in_epochs
     with common.telling_of_compilation(quiet):
-        how = GradientTraining(
-            reporter.watch, reporter.after_epoch, score if dev is not None else None, checkpoint, resume
-        )
-        model = estimator.fit(data, how)
+        model = fit(estimator, data, dev, checkpoint, resume=resume, quiet=quiet)
     model.save(output)
     checkpoint.remove()
     return model
