@@ -19,19 +19,15 @@ from latree.forest import PASS, Forest, L, P, Piece, R, assemble, from_trees, re
 from latree.forms.gaussian import (
     NO_LIMIT,
     ComponentLimit,
-    Components,
-    Mixtures,
     _allowed,
     _both_sweeps,
-    _exponentials,
     _keep_heaviest,
     _Limits,
-    components,
     gaussian_infer,
     gaussian_log_z,
-    no_statistics,
-    zeros_like,
 )
+from latree.forms.mixtures import Components, Mixtures, components, no_statistics, zeros_like
+from latree.forms.overlaps import _exponentials
 from latree.forms.sparse import zeros_like as no_counts
 from latree.grammar import NONE, Grammar
 from latree.infer import infer

@@ -202,12 +202,13 @@ def test_limits_that_make_no_sense() -> None:
         replace(SMALL, k_max=4, theta=2.0)
 
 
-def test_trainings_without_a_limit_are_what_they_were(lvg: Lvg) -> None:
-    """Their checkpoints may be older than limits."""
-    assert "k_max" not in GmLveg(options=SMALL, pruner=lvg).identity()["options"]
-    assert GmLveg(options=replace(SMALL, k_max=4), pruner=lvg).identity()["options"]["k_max"] == 4
-    older = {name: value for name, value in SMALL.to_json().items() if name not in ("k_min", "k_max", "theta")}
-    assert LvegOptions(**older) == SMALL
+def test_another_pruner_makes_another_training() -> None:
+    """So that no checkpoint is taken for that of a training which it is not."""
+    one = GmLveg(options=SMALL, pruner=Lvg(rounds=1)).identity()
+    assert one == GmLveg(options=replace(SMALL, epochs=9), pruner=Lvg(rounds=1)).identity()
+    assert one != GmLveg(options=SMALL, pruner=Lvg(rounds=2)).identity()
+    assert one != GmLveg(options=SMALL, pruner=Pcfg()).identity()
+    assert one != GmLveg(options=replace(SMALL, k_max=4), pruner=Lvg(rounds=1)).identity()
 
 
 # -- what it says

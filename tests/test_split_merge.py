@@ -16,11 +16,11 @@ from latree.latent_treebank import LatentTreebank
 from latree.models.lvg import Lvg
 from latree.models.parser import tagged_sentences
 from latree.models.subtyped import Training
+from latree.smoothing import Smoother
 from latree.split_merge import (
     Expectation,
     Progress,
     Refined,
-    Smoother,
     SplitMergeOptions,
     _check,
     _merge_into,
@@ -294,7 +294,7 @@ def smoothed_rules(smoother: Smoother, layout: Layout, theta: Floats) -> Floats:
 
 def test_smoothing_keeps_sums_and_stays_within_branches(bank: LatentTreebank, merged: Refined) -> None:
     lexical, history = bank.lexical(merged.layout), merged.history
-    smoother = Smoother(lexical, history, QUICK)
+    smoother = Smoother(lexical, history, QUICK.rule_smoothing, QUICK.word_smoothing)
     theta, emissions = smoothed_rules(smoother, merged.layout, merged.theta), smoother.words(merged.emissions)
     smoothed = replace(merged, theta=theta, emissions=emissions)
     check_distributions(bank, smoothed)
@@ -315,7 +315,7 @@ def test_smoothing_keeps_sums_and_stays_within_branches(bank: LatentTreebank, me
 def test_smoothing_by_hand(bank: LatentTreebank, merged: Refined) -> None:
     """0.9 of one's own and 0.1 of the others' mean; a subtype alone on its side stays as it is."""
     lexical = bank.lexical(merged.layout)
-    smoother = Smoother(lexical, merged.history, QUICK)
+    smoother = Smoother(lexical, merged.history, QUICK.rule_smoothing, QUICK.word_smoothing)
     first_tag, sizes = merged.layout.grammar.first_tag, set()
     found = np.split(smoother.words(merged.emissions), np.cumsum(lexical.size)[:-1])
     given = np.split(merged.emissions, np.cumsum(lexical.size)[:-1])

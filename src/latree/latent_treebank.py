@@ -191,3 +191,16 @@ class LexicalLayout:
     def weights(self, rules: Sparse, emissions: Floats) -> Sparse:
         """Rules with the entries' vectors: the weights of the treebank's forest."""
         return with_entries(rules, emissions, self.size)
+
+
+def map_entries(lexical: LexicalLayout, vectors: Floats, maps: list[Floats]) -> Floats:
+    """Every entry's vector v becomes M v, with the matrix M of its tag."""
+    entries = lexical.entries
+    size = np.array([len(matrix) for matrix in maps])[entries.tag]
+    start, old_start = np.cumsum(size) - size, np.cumsum(lexical.size) - lexical.size
+    result = np.empty(int(size.sum()))
+    for tag, matrix in enumerate(maps):
+        mine = np.flatnonzero(entries.tag == tag)
+        rows = vectors[old_start[mine][:, None] + np.arange(matrix.shape[1])]
+        result[start[mine][:, None] + np.arange(matrix.shape[0])] = rows @ matrix.T
+    return result

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from latree.arrays import Floats, Longs
-from latree.forms.gaussian import Components, Mixtures, components
+from latree.forms.mixtures import Components, Mixtures, components
 from latree.grammar import NONE, Grammar
 from latree.lexical_rules import LexicalRules
 from latree.subtypes import History

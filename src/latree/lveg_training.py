@@ -15,7 +15,8 @@ import numpy as np
 
 from latree.arrays import Longs
 from latree.errors import LatreeError
-from latree.forms.gaussian import ComponentLimit, Components, Mixtures, gaussian_infer
+from latree.forms.gaussian import ComponentLimit, gaussian_infer
+from latree.forms.mixtures import Components, Mixtures
 from latree.grammar import NONE
 from latree.learn import Adam
 from latree.slots import SlotForest
@@ -25,7 +26,11 @@ Covariance = Literal["diagonal", "spherical"]
 
 @dataclass(frozen=True)
 class LvegOptions:
-    """The constants of the model and its training; those of the paper, but for the size of a batch."""
+    """The constants of the model and its training.
+
+    Dimension, components, rate and rare words are the paper's.  Batches are smaller, for smaller treebanks; the start
+    is exactly the treebank's grammar unless `alpha` is given (the paper's is 8); epochs are averaged.
+    """
 
     dim: int = 3  # d, of the latent vectors
     components: int = 4  # K_r of the grammar's rules
@@ -35,7 +40,7 @@ class LvegOptions:
     covariance: Covariance = "spherical"
     alpha: float | None = None  # rho = alpha P(r) at first; None: such that the grammar begins as the treebank PCFG
     spread: float = 0.05  # means begin within this of zero
-    epochs: int = 15
+    epochs: int = 10
     batch: int = 32  # sentences
     rate: float = 0.01
     memory: float = 0.6  # what is scored and kept is a running mean over epochs: this share of it is the mean before

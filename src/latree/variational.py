@@ -52,16 +52,15 @@ from latree.forest import Forest
 from latree.grammar import NONE
 from latree.infer import Inference
 from latree.jit import kernel
-from latree.latent_treebank import LatentTreebank, LexicalLayout
+from latree.latent_treebank import LatentTreebank, LexicalLayout, map_entries
+from latree.smoothing import Smoother
 from latree.split_merge import (
     Expectation,
     Refined,
-    Smoother,
     SplitMergeOptions,
     Watch,
     fit,
     keep_all,
-    map_entries,
     split,
     subtype_counts,
 )
@@ -126,10 +125,7 @@ class RulePrior:
         rules = layout.grammar.rules
         last = int(layout.offset[-1])  # stands for an absent child, whose weight is one
         self.children: Longs = np.where(rules[:, 1:] == NONE, last, layout.offset[rules[:, 1:]])
-        width = layout.dims[:, 0]
-        self.row = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)  # [rules + 1] first (rule, x) of each rule
-        first = np.repeat(layout.offset[rules[:, 0]] - self.row[:-1], width)
-        self.parent = first + np.arange(len(first))  # [rows] the subtype whose choice it is
+        self.parent = layout.row_parent  # [rows] the subtype whose choice it is
         self.rules_of = np.bincount(self.parent, minlength=last)
         self.beta = np.ones(last + 1)
         self.log_prior = 0.0
@@ -166,9 +162,7 @@ class RulePrior:
         return log_w, float(whole + (gammaln(n + a) - gammaln(a)).sum() - n @ log_w)
 
     def _row_counts(self, counts: Floats) -> Floats:
-        n = np.zeros(int(self.row[-1]))
-        _add_rows(counts, self.layout.start, self.layout.dims, self.row, n)
-        return n
+        return np.add.reduceat(counts, self.layout.row[:-1])
 
     def merge_gains(self, counts: Floats) -> list[Floats]:
         """For each symbol and pair of halves the gain in sum log D if they were one."""
@@ -199,7 +193,7 @@ class RulePrior:
         theta = np.empty_like(counts)
         for rule in range(len(self.children)):
             psi_mean = layout.tensor(counts, rule) + self._child_prior(rule)
-            psi_mean *= (rho[self.row[rule] : self.row[rule + 1]] / psi_mean.sum((1, 2)))[:, None, None]
+            psi_mean *= (rho[layout.rule_row[rule] : layout.rule_row[rule + 1]] / psi_mean.sum((1, 2)))[:, None, None]
             theta[layout.start[rule] : layout.start[rule + 1]] = psi_mean.ravel()
         return theta
 
@@ -243,15 +237,6 @@ def _weigh_children(
                         score += math.lgamma(a + n) - math.lgamma(a) - n * log_w[cell]
                     cell += 1
     return score
-
-
-@kernel
-def _add_rows(counts: Floats, start: Longs, dims: Longs, row: Longs, totals: Floats) -> None:
-    for rule in range(len(dims)):
-        wide = dims[rule, 1] * dims[rule, 2]
-        for x in range(dims[rule, 0]):
-            at = start[rule] + x * wide
-            totals[row[rule] + x] = counts[at : at + wide].sum()
 
 
 class WordPrior:

@@ -32,35 +32,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from latree.arrays import Floats, Ints, Longs
-from latree.forest import P
+from latree.arrays import Floats
+from latree.forms.mixtures import Components, Mixtures, zeros_like
+from latree.forms.overlaps import Table, fill_gram, fold_back, gram_slope, lay_out
 from latree.grammar import NONE
 from latree.jit import kernel
 from latree.slots import STRIP, SlotForest
-
-
-class Components(NamedTuple):
-    """Which numbers belong to which rule."""
-
-    first: Longs  # [rules + 1] first component of each rule
-    slot: Ints  # [components, 3] slot at each port, NONE where there is no latent vector
-
-    @property
-    def size(self) -> Longs:
-        """[rules] how many components each rule has: K_r."""
-        return np.diff(self.first)
-
-    @property
-    def slots(self) -> int:
-        return int(self.slot.max(initial=NONE)) + 1
-
-
-class Mixtures(NamedTuple):
-    """Weights, or statistics of the same type: the gradient of log Z."""
-
-    log_rho: Floats  # [components]
-    mean: Floats  # [slots, d]
-    log_sd: Floats  # [slots, d], or [slots, 1] where Gaussians are spherical
 
 
 class GaussianInference(NamedTuple):
@@ -86,39 +63,13 @@ class ComponentLimit(NamedTuple):
 NO_LIMIT = ComponentLimit(0, 0, 0.0)  # known by k_max = 0: everything is kept, and exact
 
 
-def components(rules: Ints, tags: Ints, size: Longs) -> Components:
-    """The components of a grammar's rules [rules, 3] and after them of lexical rules, of which `tags` holds the tags.
-
-    The root, symbol 0, has no latent vector.  The slots of a rule lie by port, then by component.
-    """
-    words = np.column_stack([tags, np.full((len(tags), 2), NONE)])
-    vectors = np.concatenate([rules, words]) > 0
-    first = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
-    rule, step = np.repeat(np.arange(len(size)), size), np.repeat(size, size)
-    slots_before = np.concatenate([[0], np.cumsum(size * vectors.sum(1))])[rule]
-    ports_before: Longs = np.cumsum(vectors, 1) - vectors
-    component = np.arange(first[-1]) - first[rule]
-    slot = (slots_before + component)[:, None] + ports_before[rule] * step[:, None]
-    return Components(first, np.where(vectors[rule], slot, NONE).astype(np.int32))
-
-
-def zeros_like(weights: Mixtures) -> Mixtures:
-    """Statistics of no mass."""
-    return Mixtures(*(np.zeros_like(part) for part in weights))
-
-
-def no_statistics(weights: Mixtures) -> Mixtures:
-    """For inference that is after posteriors alone."""
-    return Mixtures(*(part[:0] for part in weights))
-
-
 def gaussian_log_z(
     slots: SlotForest, components: Components, weights: Mixtures, limit: ComponentLimit = NO_LIMIT
 ) -> Floats:
     """log Z of every sentence."""
     gram, *messages = _zeros([int(slots.block_at[-1]), *_message_sizes(slots)])
-    table = _lay_out(slots, components, weights)
-    _gram(slots, table, gram)
+    table = lay_out(slots, components, weights)
+    fill_gram(slots, table, gram)
     return _inside(slots, table, gram, _Messages(*messages), limit)
 
 
@@ -149,304 +100,21 @@ def _both_sweeps(
     sizes, all_cells = _message_sizes(slots), int(slots.block_at[-1])
     rooms = _zeros([all_cells, all_cells if wanted else 0, sizes[0], sizes[2], *sizes])
     gram, cells, below, above, *rest = rooms
-    messages, table = _Messages(*rest), _lay_out(slots, components, weights)
-    _gram(slots, table, gram)
+    messages, table = _Messages(*rest), lay_out(slots, components, weights)
+    fill_gram(slots, table, gram)
     log_z = _inside(slots, table, gram, messages, limits.up)
     posterior, count = np.zeros(slots.edges), np.zeros_like(table.rho)
     _outside(slots, table, gram, messages, limits, log_z, below, above, posterior, count, cells)
     if wanted:
-        slope = _Table(count, np.zeros_like(table.offset), np.zeros_like(table.mean), np.zeros_like(table.var))
-        _gram_slope(slots, table, gram, cells, slope)
-        _fold_back(slots, components, weights, table, slope, stats)
+        slope = Table(count, np.zeros_like(table.offset), np.zeros_like(table.mean), np.zeros_like(table.var))
+        gram_slope(slots, table, gram, cells, slope)
+        fold_back(slots, components, weights, table, slope, stats)
     return GaussianInference(log_z, posterior, stats)
 
 
 def _zeros(sizes: Sequence[int]) -> list[Floats]:
     """Arrays of these sizes, in one piece of memory: one large piece may lie on large pages, which come cheaper."""
     return np.split(np.zeros(sum(sizes)), np.cumsum(sizes)[:-1])
-
-
-# -- the Gaussians that a forest uses
-
-
-class _Table(NamedTuple):
-    """The Gaussians of all sides laid end to end, components side by side: exp(offset) N(mean, var); or d log Z / d of
-    each of these.  Forests use few of a lexicon's slots, and the sweeps want neighbours in memory."""
-
-    rho: Floats  # [components of sides]; of its gradient: d log Z / d log rho
-    offset: Floats
-    mean: Floats  # [d, components of sides]
-    var: Floats  # [d, components of sides], or [1, components of sides]
-
-
-@kernel
-def _lay_out(slots: SlotForest, components: Components, weights: Mixtures) -> _Table:
-    room = slots.side_at[-1]
-    d, spreads = weights.mean.shape[1], weights.log_sd.shape[1]
-    # A strip that a use does not fill keeps these numbers: they are read by no one, but must be numbers.
-    table = _Table(np.zeros(room), np.zeros(room), np.zeros((d, room)), np.ones((spreads, room)))
-    for side in range(len(slots.side_rule)):
-        rule, port, word = slots.side_rule[side], slots.side_port[side], slots.side_word[side]
-        begin, end = components.first[rule], components.first[rule + 1]
-        at = slots.side_at[side]
-        if word == NONE:
-            for c in range(begin, end):
-                _copy_slot(table, at + c - begin, weights, components.slot[c, port])
-                if port == P:
-                    table.rho[at + c - begin] = np.exp(weights.log_rho[c])
-            continue
-        for w in range(components.first[word], components.first[word + 1]):
-            for c in range(begin, end):
-                _multiply_slots(table, at, weights, components.slot[w, P], components.slot[c, P])
-                table.rho[at] = np.exp(weights.log_rho[w])  # the other's is in what it hands on
-                at += 1
-    return table
-
-
-@kernel
-def _mean(weights: Mixtures, slot: int, x: int) -> float:
-    """Infinities become NaN, which shows in log Z: an infinite mean or spread would only make the component vanish."""
-    return weights.mean[slot, x] if np.isfinite(weights.mean[slot, x]) else np.nan
-
-
-@kernel
-def _variance(weights: Mixtures, slot: int, x: int) -> float:
-    return np.exp(2.0 * weights.log_sd[slot, x]) if np.isfinite(weights.log_sd[slot, x]) else np.nan
-
-
-@kernel
-def _copy_slot(table: _Table, at: int, weights: Mixtures, slot: int) -> None:
-    if slot == NONE:
-        return
-    for x in range(len(table.mean)):
-        table.mean[x, at] = _mean(weights, slot, x)
-    for x in range(len(table.var)):
-        table.var[x, at] = _variance(weights, slot, x)
-
-
-@kernel
-def _multiply_slots(table: _Table, at: int, weights: Mixtures, word: int, rest: int) -> None:
-    """N(m1, v1) N(m2, v2) = N(m1; m2, v1 + v2) N((m1 v2 + m2 v1) / (v1 + v2), v1 v2 / (v1 + v2))."""
-    spreads = len(table.var)
-    for x in range(len(table.mean)):
-        y = min(x, spreads - 1)
-        var_word, var_rest = _variance(weights, word, y), _variance(weights, rest, y)
-        mean_word, mean_rest = _mean(weights, word, x), _mean(weights, rest, x)
-        both, gap = var_word + var_rest, mean_rest - mean_word
-        table.mean[x, at] = (mean_word * var_rest + mean_rest * var_word) / both
-        table.var[y, at] = var_word * var_rest / both
-        table.offset[at] -= 0.5 * (np.log(2.0 * np.pi * both) + gap * gap / both)
-
-
-@kernel
-def _fold_back(
-    slots: SlotForest, components: Components, weights: Mixtures, table: _Table, slope: _Table, stats: Mixtures
-) -> None:
-    """From the gradient of the table to that of the weights: `_lay_out` in reverse."""
-    for side in range(len(slots.side_rule)):
-        rule, port, word = slots.side_rule[side], slots.side_port[side], slots.side_word[side]
-        begin, end = components.first[rule], components.first[rule + 1]
-        at = slots.side_at[side]
-        if word == NONE:
-            for c in range(begin, end):
-                stats.log_rho[c] += slope.rho[at + c - begin]
-                _add_slot(table, slope, at + c - begin, components.slot[c, port], stats)
-            continue
-        for w in range(components.first[word], components.first[word + 1]):
-            for c in range(begin, end):
-                stats.log_rho[w] += slope.rho[at]
-                _add_product(slope, at, weights, components.slot[w, P], components.slot[c, P], stats)
-                at += 1
-
-
-@kernel
-def _add_slot(table: _Table, slope: _Table, at: int, slot: int, stats: Mixtures) -> None:
-    if slot == NONE:
-        return
-    for x in range(len(slope.mean)):
-        stats.mean[slot, x] += slope.mean[x, at]
-    for x in range(len(slope.var)):
-        stats.log_sd[slot, x] += 2.0 * table.var[x, at] * slope.var[x, at]
-
-
-@kernel
-def _add_product(slope: _Table, at: int, weights: Mixtures, word: int, rest: int, stats: Mixtures) -> None:
-    """The chain rule through `_multiply_slots`."""
-    spreads = len(slope.var)
-    for x in range(len(slope.mean)):
-        y = min(x, spreads - 1)
-        var_word, var_rest = _variance(weights, word, y), _variance(weights, rest, y)
-        share = var_rest / (var_word + var_rest)  # of the word in the mean; the rest has the remainder
-        other = var_word / (var_word + var_rest)
-        pull = (weights.mean[rest, x] - weights.mean[word, x]) / (var_word + var_rest)
-        stats.mean[word, x] += slope.mean[x, at] * share + slope.offset[at] * pull
-        stats.mean[rest, x] += slope.mean[x, at] * other - slope.offset[at] * pull
-        constant = slope.offset[at] * 0.5 * (pull * pull - 1.0 / (var_word + var_rest))
-        by_word, by_rest = slope.mean[x, at] * pull * share + constant, constant - slope.mean[x, at] * pull * other
-        if x == y:  # a spherical variance is one number, and counts once
-            by_word += slope.var[y, at] * share * share
-            by_rest += slope.var[y, at] * other * other
-        stats.log_sd[word, y] += 2.0 * var_word * by_word
-        stats.log_sd[rest, y] += 2.0 * var_rest * by_rest
-
-
-# -- overlaps
-
-
-@kernel
-def _largest_side(slots: SlotForest) -> int:
-    """The most cells that the blocks of one use's side have together."""
-    largest = 1
-    for side in range(len(slots.side_rule)):
-        cells = slots.block_at[slots.block_start[side + 1]] - slots.block_at[slots.block_start[side]]
-        largest = max(largest, cells)
-    return largest
-
-
-@kernel
-def _gram(slots: SlotForest, table: _Table, gram: Floats) -> None:
-    """The cells of all blocks: exp(offset) N(m1; m2, v1 + v2)."""
-    room = _largest_side(slots)
-    exponent, square, bits = np.empty(room), np.empty(room), np.empty(room, np.int64)
-    for side in range(len(slots.side_rule)):
-        first, last = slots.block_start[side], slots.block_start[side + 1]
-        theirs, begin = slots.block_in[first:last], slots.block_at[first]
-        rows, cells = slots.side_at[side + 1] - slots.side_at[side], slots.block_at[last] - begin
-        if first == last:
-            continue
-        for k in range(0, rows, STRIP):
-            ours = slots.side_at[side] + k
-            _distances(theirs, slots.side_at, table.offset, table.mean, table.var, ours, k, rows, exponent, square)
-        _exponentials(exponent, cells, bits)
-        for c in range(cells):
-            gram[begin + c] = exponent[c] * np.sqrt(square[c])
-
-
-@kernel
-def _distances(
-    sides: Ints,
-    side_at: Longs,
-    offset: Floats,
-    mean: Floats,
-    var: Floats,
-    ours: int,
-    k: int,
-    rows: int,
-    exponent: Floats,
-    square: Floats,
-) -> None:
-    """N(m1; m2, v1 + v2) of a strip of our Gaussians with all of theirs: its exponent, and the square of what stands
-    before."""
-    d, spreads = mean.shape[0], var.shape[0]
-    constant, cell = (2.0 * np.pi) ** -d, k
-    for side in sides:
-        for j in range(side_at[side], side_at[side + 1]):
-            for i in range(STRIP):
-                distance, product = 0.0, constant
-                for x in range(d):
-                    y = min(x, spreads - 1)
-                    precision = 1.0 / (var[y, j] + var[y, ours + i])
-                    gap = mean[x, j] - mean[x, ours + i]
-                    distance += gap * gap * precision
-                    product *= precision
-                exponent[cell + i], square[cell + i] = offset[j] - 0.5 * distance, product
-            cell += rows
-
-
-@kernel
-def _exponentials(x: Floats, columns: int, bits: Longs) -> None:
-    """In place: e^x = 2^n e^r with |r| at most ln 2 / 2, several at a time, which the library's function is not.
-
-    The power of two is written as the bits of a float.  Below e^-708 all is zero, above e^709 infinite.
-    """
-    powers = bits.view(np.float64)
-    for j in range(columns):
-        y = x[j]
-        y = -709.0 if y < -709.0 else y  # in this form NaN stays NaN
-        y = 710.0 if y > 710.0 else y
-        n = np.floor(y * 1.4426950408889634 + 0.5)
-        r = y - n * 0.6931471805599453
-        exponent = np.int64(np.int32(n)) + 1023
-        bits[j] = (exponent if exponent > 1 else 0) << 52
-        series = 1.0 + r * (1 / 11)
-        series = 1.0 + r * series * (1 / 10)
-        series = 1.0 + r * series * (1 / 9)
-        series = 1.0 + r * series * (1 / 8)
-        series = 1.0 + r * series * (1 / 7)
-        series = 1.0 + r * series * (1 / 6)
-        series = 1.0 + r * series * (1 / 5)
-        series = 1.0 + r * series * (1 / 4)
-        series = 1.0 + r * series * (1 / 3)
-        series = 1.0 + r * series * (1 / 2)
-        x[j] = 1.0 + r * series
-    for j in range(columns):
-        x[j] *= powers[j]
-
-
-@kernel
-def _gram_slope(slots: SlotForest, table: _Table, gram: Floats, cells: Floats, slope: _Table) -> None:
-    """From d log Z / d G of all cells to the gradient of the table."""
-    expected = np.empty(_largest_side(slots))
-    for side in range(len(slots.side_rule)):
-        first, last = slots.block_start[side], slots.block_start[side + 1]
-        theirs, begin = slots.block_in[first:last], slots.block_at[first]
-        rows = slots.side_at[side + 1] - slots.side_at[side]
-        if first == last:
-            continue
-        for c in range(slots.block_at[last] - begin):
-            expected[c] = cells[begin + c] * gram[begin + c]
-        for k in range(0, rows, STRIP):
-            ours = slots.side_at[side] + k
-            _offset_slope(theirs, slots.side_at, k, rows, expected, slope.offset)
-            for x in range(len(table.mean)):
-                y = min(x, len(table.var) - 1)
-                by_mean, by_var = slope.mean[x], slope.var[y]
-                _distance_slope(
-                    theirs, slots.side_at, table.mean[x], table.var[y], ours, k, rows, expected, by_mean, by_var
-                )
-
-
-@kernel
-def _offset_slope(sides: Ints, side_at: Longs, k: int, rows: int, expected: Floats, by_offset: Floats) -> None:
-    cell = k
-    for side in sides:
-        for j in range(side_at[side], side_at[side + 1]):
-            for i in range(STRIP):
-                by_offset[j] += expected[cell + i]
-            cell += rows
-
-
-@kernel
-def _distance_slope(
-    sides: Ints,
-    side_at: Longs,
-    mean: Floats,
-    var: Floats,
-    ours: int,
-    k: int,
-    rows: int,
-    expected: Floats,
-    by_mean: Floats,
-    by_var: Floats,
-) -> None:
-    """`_distances` in reverse, one dimension: d log G for both means and both variances, weighed by the cells'
-    expected counts."""
-    cell = k
-    for side in sides:
-        for j in range(side_at[side], side_at[side + 1]):
-            all_push, all_widen = 0.0, 0.0
-            for i in range(STRIP):
-                precision = 1.0 / (var[j] + var[ours + i])
-                pull = (mean[j] - mean[ours + i]) * precision
-                push = expected[cell + i] * pull
-                widen = 0.5 * (push * pull - expected[cell + i] * precision)
-                by_mean[ours + i] += push
-                by_var[ours + i] += widen
-                all_push += push
-                all_widen += widen
-            by_mean[j] -= all_push
-            by_var[j] += all_widen
-            cell += rows
 
 
 # -- the sweeps
@@ -470,7 +138,7 @@ def _message_sizes(slots: SlotForest) -> list[int]:
 
 
 @kernel
-def _inside(slots: SlotForest, table: _Table, gram: Floats, messages: _Messages, limit: ComponentLimit) -> Floats:
+def _inside(slots: SlotForest, table: Table, gram: Floats, messages: _Messages, limit: ComponentLimit) -> Floats:
     """Sweep up, children first; log Z of every sentence."""
     for item in range(len(messages.scale)):
         top = _top_scale(slots, messages, item)
@@ -525,7 +193,7 @@ def _rule_out(slots: SlotForest, messages: _Messages, item: int) -> None:
 
 
 @kernel
-def _combine(slots: SlotForest, table: _Table, messages: _Messages, item: int, top: float) -> None:
+def _combine(slots: SlotForest, table: Table, messages: _Messages, item: int, top: float) -> None:
     """alpha[k] = rho_k sum_edges u_left[k] u_right[k], for all ins of an item."""
     alpha, reading = messages.alpha, messages.reading
     for i in range(slots.in_start[item], slots.in_start[item + 1]):
@@ -550,7 +218,7 @@ def _combine(slots: SlotForest, table: _Table, messages: _Messages, item: int, t
 
 
 @kernel
-def _hand_on(slots: SlotForest, table: _Table, messages: _Messages, item: int, top: float) -> None:
+def _hand_on(slots: SlotForest, table: Table, messages: _Messages, item: int, top: float) -> None:
     """Links into an item: its child's coefficients as they are, or times those of a word."""
     alpha = messages.alpha
     for link in range(slots.link_start[item], slots.link_start[item + 1]):
@@ -621,7 +289,7 @@ def _read(
 @kernel
 def _outside(
     slots: SlotForest,
-    table: _Table,
+    table: Table,
     gram: Floats,
     messages: _Messages,
     limits: _Limits,
@@ -700,7 +368,7 @@ def _tell(
 @kernel
 def _combine_back(
     slots: SlotForest,
-    table: _Table,
+    table: Table,
     messages: _Messages,
     item: int,
     below: Floats,
@@ -733,7 +401,7 @@ def _combine_back(
 @kernel
 def _hand_back(
     slots: SlotForest,
-    table: _Table,
+    table: Table,
     messages: _Messages,
     item: int,
     below: Floats,
@@ -786,7 +454,7 @@ def _keep_heaviest(weight: Floats, coefficient: Floats, limit: ComponentLimit) -
 
 
 @kernel
-def _limit_inside(slots: SlotForest, table: _Table, alpha: Floats, item: int, limit: ComponentLimit) -> None:
+def _limit_inside(slots: SlotForest, table: Table, alpha: Floats, item: int, limit: ComponentLimit) -> None:
     """Drop the lightest components of an item's message.
 
     What no use reads stays whole.  That is the root's, which is no mixture but a number in parts, and what is only
@@ -799,7 +467,7 @@ def _limit_inside(slots: SlotForest, table: _Table, alpha: Floats, item: int, li
 
 
 @kernel
-def _weights(slots: SlotForest, table: _Table, alpha: Floats, item: int) -> Floats:
+def _weights(slots: SlotForest, table: Table, alpha: Floats, item: int) -> Floats:
     """Of the components of an item's message, as Gaussians that integrate to one: products of Gaussians have a constant
     that is kept apart."""
     first, last = slots.in_start[item], slots.in_start[item + 1]

@@ -20,15 +20,8 @@ from latree.arrays import Floats, Longs
 from latree.checkpoint import Checkpoint, Standing
 from latree.errors import LatreeError
 from latree.forest import Forest, Piece, anchors, assemble
-from latree.forms.gaussian import (
-    ComponentLimit,
-    Components,
-    GaussianInference,
-    Mixtures,
-    gaussian_infer,
-    gaussian_log_z,
-    no_statistics,
-)
+from latree.forms.gaussian import GaussianInference, gaussian_infer, gaussian_log_z
+from latree.forms.mixtures import Components, Mixtures, no_statistics
 from latree.grammar import NONE
 from latree.lexical_rules import LexicalRules
 from latree.lveg_start import Start, from_treebank, make_components
@@ -90,10 +83,8 @@ class GaussianModel(ForestModel[Any]):
         """The options that make a training what it is, as JSON; more epochs may follow."""
         options = self.options.to_json()
         del options["epochs"]
-        if self.options.k_max == 0:  # there is no limit to speak of, nor was there before there were limits
-            for name in ComponentLimit._fields:
-                del options[name]
-        return {"kind": self.kind, "seed": self.seed, "options": options, "pruner": self.pruner.kind}
+        pruner = {name: getattr(self.pruner, name, None) for name in ("kind", "rounds", "subtypes", "seed", "unknown")}
+        return {"kind": self.kind, "seed": self.seed, "options": options, "pruner": pruner}
 
     def prepare_training(self, examples: Sequence[Example], standing: Standing | None) -> np.random.Generator:
         """Lexical rules and weights to begin with, or as a checkpoint has them."""

@@ -18,10 +18,10 @@ from latree.latent_treebank import LatentTreebank
 from latree.model_file import compact, pack_sparse, unpack_sparse
 from latree.models.base import ForestModel
 from latree.search import Objective, Search
+from latree.smoothing import Smoother, word_smoothing
 from latree.split_merge import (
     Expectation,
     Refined,
-    Smoother,
     SplitMergeOptions,
     Watch,
     first_grammar,
@@ -30,7 +30,6 @@ from latree.split_merge import (
     merge,
     split,
     subtype_counts,
-    word_smoothing,
 )
 from latree.subtypes import History, Layout, averaging, regroup
 from latree.variational import VariationalOptions, variational_round
@@ -135,7 +134,8 @@ class Subtyped(ForestModel[Any]):
             state = fit(treebank, state, options.merge_iterations, "merge", watch, options.tolerance)
         else:
             state = keep_all(state)
-        smoother = Smoother(treebank.lexical(state.layout), state.history, options)
+        lexical = treebank.lexical(state.layout)
+        smoother = Smoother(lexical, state.history, options.rule_smoothing, options.word_smoothing)
         return fit(treebank, state, options.smooth_iterations, "smooth", watch, smoother=smoother)
 
     def _adopt(self, treebank: LatentTreebank, state: Refined, unsplit: Lexicon) -> None:
