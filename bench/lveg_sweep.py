@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 import latree
 from latree.lveg_training import LvegOptions
-from latree.models.gaussian import GradientTraining
 from latree.models.gm_lveg import GmLveg
 from latree.models.lvg import Lvg
+from latree.models.pruned import GradientTraining
 
 Trees = list[latree.Tree]
 

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import latree
 from latree.lveg_training import Covariance, LvegOptions
-from latree.models.gaussian import GradientTraining
 from latree.models.gm_lveg_tagger import GmLvegTagger
 from latree.models.hmm import Hmm
 from latree.models.lvg_tagger import LvgTagger
+from latree.models.pruned import GradientTraining
 from latree.models.subtyped import Training, doublings
 from latree.models.tagger import Tagger
 

@@ -15,10 +15,10 @@ from latree.labels import LabelRules
 from latree.lexical_rules import LexicalRules
 from latree.lveg_start import Cube, from_subtypes, points
 from latree.lveg_training import Learner, LvegOptions
-from latree.models.gaussian import GradientTraining
 from latree.models.gm_lveg import GmLveg
 from latree.models.gm_lveg_tagger import GmLvegTagger
 from latree.models.lvg import ACCURATE, Lvg
+from latree.models.pruned import GradientTraining
 from latree.signatures import Scheme
 from latree.split_merge import SplitMergeOptions
 

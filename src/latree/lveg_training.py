@@ -7,7 +7,7 @@ together in batches of sentences of like length, and kept; an epoch takes the ba
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -18,7 +18,7 @@ from latree.errors import LatreeError
 from latree.forms.gaussian import ComponentLimit, gaussian_infer
 from latree.forms.mixtures import Components, Mixtures
 from latree.grammar import NONE
-from latree.learn import Adam
+from latree.learn import Adam, Watch
 from latree.slots import SlotForest
 
 Covariance = Literal["diagonal", "spherical"]
@@ -94,17 +94,6 @@ class Batch(NamedTuple):
         touched = np.repeat(first - (np.cumsum(size) - size), size) + np.arange(size.sum())
         slots = np.unique(components.slot[touched])
         return cls(gold, all_, len(gold.root), touched, slots[slots != NONE])
-
-
-class EpochReport(NamedTuple):
-    """One pass over the treebank."""
-
-    epoch: int
-    log_likelihood: float  # mean of log P(T | w) over the sentences
-    sentences: int
-
-
-Watch = Callable[[int, int, float], None]  # sees batches done, batches in all, log P(T | w) a sentence so far
 
 
 class Learner:

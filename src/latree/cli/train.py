@@ -257,7 +257,7 @@ def _fit_in_rounds(estimator: Any, data: Any, dev: Dev, checkpoint: Checkpoint, 
 
 def _fit_in_epochs(estimator: Any, data: Any, dev: Dev, checkpoint: Checkpoint, *, resume: bool, quiet: bool) -> Any:
     """Fit by gradient; the best epoch on dev is kept."""
-    from latree.models.gaussian import GradientTraining
+    from latree.models.pruned import GradientTraining
 
     def score(model: Any) -> float:
         scores = dev(model) if dev is not None else {}

@@ -11,7 +11,7 @@ from latree.cli import common
 from latree.errors import LatreeError
 
 if TYPE_CHECKING:
-    from latree.lveg_training import EpochReport
+    from latree.learn import EpochReport
     from latree.models.base import ForestModel
     from latree.split_merge import Progress
     from latree.tree import Tree
