@@ -13,7 +13,7 @@ from itertools import chain, repeat
 import pytest
 
 from latree.errors import LatreeError
-from latree.jobs import _interrupts_held, analyse_all
+from latree.jobs import interrupts_held, analyse_all
 from latree.models import load
 from latree.models.base import BATCH
 from tests.command import SLEEPS, model, toy_trees
@@ -107,7 +107,7 @@ def test_an_interrupt_that_was_held_comes_late() -> None:
     reached = []
 
     def interrupted() -> None:
-        with _interrupts_held():
+        with interrupts_held():
             # To this thread: one sent to the process may be taken by another, which holds nothing back.
             signal.pthread_kill(threading.get_ident(), signal.SIGINT)
             time.sleep(0.05)

@@ -145,6 +145,21 @@ def restrict(forest: Forest, keep: NDArray[np.bool_]) -> Forest:
     return _grouped(forest.rule[used], place[forest.ends[used]], *columns, _depth(forest)[alive], forest.rules)
 
 
+def thin(forest: Forest, keep: NDArray[np.bool_], gold: tuple[Longs, int] | None = None) -> Forest:
+    """The forest of the kept edges; a sentence that would lose all its derivations keeps its edges.
+
+    Where the `anchors` of gold analyses are given, with the size that these have, none of their edges is dropped.
+    """
+    keep = keep | (forest.rule == PASS)
+    if gold is not None:
+        keep |= np.isin(anchors(forest, gold[1]), gold[0])
+    smaller = restrict(forest, keep)
+    lost = smaller.root < 0
+    if lost.any():
+        smaller = restrict(forest, keep | lost[forest.sentence[forest.ends[:, P]]])
+    return smaller
+
+
 def _concatenate(pieces: Sequence[Piece], shift: Longs, rules: int) -> tuple[Ints, Ints]:
     """All edges, with items and lexical entries renumbered."""
     all_rules, all_ends, entries = [], [], 0

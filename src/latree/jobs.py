@@ -65,7 +65,7 @@ def _spread(
     waiting: deque[Future[list[Result]]] = deque()
     try:
         for batch in source:
-            with _interrupts_held():
+            with interrupts_held():
                 waiting.append(pool.submit(_work, batch, objective))
             # What is ready goes out before more is read, since reading may wait for a slow pipe.
             while waiting and (len(waiting) >= 4 * jobs or waiting[0].done()):
@@ -85,7 +85,7 @@ def _spread(
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
+def interrupts_held() -> Iterator[None]:
     """Workers started in here never see Ctrl-C, which a terminal sends to all; to us it comes late, but it comes."""
     if not hasattr(signal, "pthread_sigmask"):
         yield

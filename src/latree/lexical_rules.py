@@ -1,7 +1,8 @@
 """Lexical rules t -> w with parameters of their own, for models that are trained by gradient.
 
 A frequent word has a rule for every tag that it was seen with.  Rare words share the rules of their class of unknown
-words, and so do words that training does not have.  For tags that a word or class was not seen with there is one rule a
+words, and so do words that training does not have.  Between the two, words may have rules of their own that are joined
+with those of their class.  For tags that a word or class was not seen with there is one rule a
 tag, of little weight: training does without, since there it could only be wrong.
 """
 
@@ -22,6 +23,7 @@ from latree.signatures import Scheme, read_scheme
 from latree.words import pack_strings, unpack_strings
 
 _ANY = ""  # the unit of what was not seen with a tag; no word is empty
+UNSEEN = 0.05  # an unseen tag of a known word is so much less likely than that of a word about which nothing is known
 OFTEN = 100  # words with more tokens have the tags that they were seen with
 
 
@@ -36,10 +38,14 @@ class LexicalRules:
     tags: int
     rare: Mapping[str, tuple[int, ...]]  # the rare words of training, with the tags that each was seen with
     scheme: Scheme
+    joined: int = 0  # words with at most this many tokens have their class's rules beside their own
 
     @classmethod
-    def of(cls, sentences: Iterable[Sequence[tuple[str, int]]], scheme: Scheme, tags: int, rare: int) -> LexicalRules:
-        """The rules that (word, tag number) sentences need; words with at most `rare` tokens go by their class."""
+    def of(
+        cls, sentences: Iterable[Sequence[tuple[str, int]]], scheme: Scheme, tags: int, rare: int, joined: int = 0
+    ) -> LexicalRules:
+        """The rules that (word, tag number) sentences need; words with at most `rare` tokens go by their class alone,
+        those with at most `joined` by both."""
         kept = list(sentences)
         frequency = Counter(word for sentence in kept for word, _ in sentence)
         pairs: Counter[tuple[str, int]] = Counter()
@@ -47,9 +53,10 @@ class LexicalRules:
             for position, (word, tag) in enumerate(sentence):
                 if frequency[word] > rare:
                     pairs[word, tag] += 1
-                else:
+                if frequency[word] <= max(rare, joined):
                     pairs[" " + scheme.signature(word, position == 0, frequency.__contains__), tag] += 1
-        pairs.update((_ANY, tag) for sentence in kept for word, tag in sentence if frequency[word] <= 2 * rare)
+        often = max(2 * rare, joined)
+        pairs.update((_ANY, tag) for sentence in kept for word, tag in sentence if frequency[word] <= often)
         if not any(unit == _ANY for unit, _ in pairs):  # no word is rare: unknown ones may have any tag
             pairs.update((_ANY, tag) for sentence in kept for _, tag in sentence)
         units = tuple(dict.fromkeys(unit for unit, _ in pairs))
@@ -60,7 +67,7 @@ class LexicalRules:
         for word, tag in (pair for sentence in kept for pair in sentence if frequency[pair[0]] <= rare):
             seen.setdefault(word, set()).add(tag)
         found = {word: tuple(sorted(tags)) for word, tags in seen.items()}
-        return cls(units, rules[:, 0].copy(), rules[:, 1].copy(), count, tags, found, scheme)
+        return cls(units, rules[:, 0].copy(), rules[:, 1].copy(), count, tags, found, scheme, joined)
 
     def is_known(self, word: str) -> bool:
         """Whether training held the word."""
@@ -74,6 +81,12 @@ class LexicalRules:
         return dict(zip(self.units, table, strict=True))
 
     @cached_property
+    def _tokens(self) -> dict[str, float]:
+        """Of every unit."""
+        tokens = np.bincount(self.unit, weights=self.count, minlength=len(self.units))
+        return dict(zip(self.units, tokens.tolist(), strict=True))
+
+    @cached_property
     def is_unseen(self) -> NDArray[np.bool_]:
         """[rules] those of tags that a word or class was not seen with."""
         unseen: NDArray[np.bool_] = np.array([unit == _ANY for unit in self.units])[self.unit]
@@ -82,8 +95,7 @@ class LexicalRules:
     @cached_property
     def _open_rows(self) -> dict[str, Longs]:
         """The same with the rules of what was not seen, for words and classes that are not too frequent."""
-        tokens = np.bincount(self.unit, weights=self.count, minlength=len(self.units))
-        seldom = {unit for unit, n in zip(self.units, tokens, strict=True) if n <= OFTEN or unit.startswith(" ")}
+        seldom = {unit for unit, n in self._tokens.items() if n <= OFTEN or unit.startswith(" ")}
         unseen = self._rows[_ANY]
         return {unit: np.where(row == NONE, unseen, row) if unit in seldom else row for unit, row in self._rows.items()}
 
@@ -99,6 +111,22 @@ class LexicalRules:
                     own[list(self.rare[word])] = True
                     found[position] = np.where(own, found[position], self._rows[_ANY])
         return np.stack(found)
+
+    def joined_rules_of(self, tokens: Sequence[str]) -> Longs:
+        """The class's rule that stands beside a word's own under the tags it was seen with [words, tags]; else NONE."""
+        return np.stack([self._joined_row(word, position == 0) for position, word in enumerate(tokens)])
+
+    def _joined_row(self, word: str, first: bool) -> Longs:
+        none = np.full(self.tags, NONE, np.int64)
+        if word not in self._rows or word[:1] in ("", " ") or self._tokens[word] > self.joined:
+            return none
+        name = " " + self.scheme.signature(word, first, self.is_known)
+        return np.where(self._rows[word] == NONE, NONE, self._rows.get(name, none))
+
+    @cached_property
+    def joined_rule(self) -> Longs:
+        """[rules] that which stands beside each within a sentence."""
+        return np.stack([self._joined_row(unit, False) for unit in self.units])[self.unit, self.tag]
 
     def _row(self, rows: Mapping[str, Longs], word: str, first: bool) -> Longs:
         if word in rows:
@@ -121,6 +149,7 @@ class LexicalRules:
             "tag": self.tag.astype(np.int32),
             "unit": self.unit.astype(np.int32),
             "count": self.count.astype(np.float32),
+            "joined": np.array([self.joined], np.int32),
         }
 
     @classmethod
@@ -130,4 +159,19 @@ class LexicalRules:
         parts = np.split(arrays["rare_tag"], np.cumsum(arrays["rare_tags"])[:-1])
         rare = {w: tuple(part.tolist()) for w, part in zip(unpack_strings(arrays["rare"]), parts, strict=False)}
         numbers = (arrays["tag"].astype(np.int64), arrays["unit"].astype(np.int64), arrays["count"].astype(np.float64))
-        return cls(units, *numbers, tags, rare, read_scheme(scheme))
+        joined = int(arrays["joined"][0]) if "joined" in arrays else 0  # older files have none
+        return cls(units, *numbers, tags, rare, read_scheme(scheme), joined)
+
+
+def subtype_emissions(source: Any, lexical: LexicalRules, level: int | None = None) -> tuple[Floats, Longs]:
+    """P(w | t_x) for every lexical rule and subtype of its tag, end to end; and how many subtypes each has.
+
+    Of a grammar with subtypes as it is, or as it was after `level` rounds.
+    """
+    table = np.stack([source.lexicon.unit_row(word, name) for word, name in lexical.named_units()]) @ source.smoothing
+    layout = source.layout
+    if level is not None:
+        table, layout = table @ source.levels[level].columns, source.levels[level].layout
+    first, last = layout.tag_columns[lexical.tag], layout.tag_columns[lexical.tag + 1]
+    parts = [table[unit, a:b] for unit, a, b in zip(lexical.unit, first, last, strict=True)]
+    return np.concatenate(parts), last - first

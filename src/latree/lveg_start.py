@@ -17,7 +17,7 @@ import numpy as np
 from latree.arrays import Floats, Longs
 from latree.forms.mixtures import Components, Mixtures, components
 from latree.grammar import NONE, Grammar
-from latree.lexical_rules import LexicalRules
+from latree.lexical_rules import LexicalRules, subtype_emissions
 from latree.subtypes import History
 
 
@@ -91,7 +91,7 @@ def from_subtypes(source: Any, lexical: LexicalRules, wide: int, cube: Cube) -> 
     """A trained `Lvg` as a Gaussian mixture grammar, in as many dimensions as it has rounds."""
     grammar, history = source.grammar, source.history
     rule, cell, value = _cells(source, cube.least)
-    emissions, lengths = _emissions(source, lexical)
+    emissions, lengths = subtype_emissions(source, lexical)
     size = np.append(np.bincount(rule, minlength=len(grammar.rules)), lengths).astype(np.int64)
     found = make_components(grammar, lexical, size)
     place = [points(history, symbol, cube.side) for symbol in range(len(grammar.symbols))]
@@ -120,11 +120,3 @@ def _cells(source: Any, least: float) -> tuple[Longs, Longs, Floats]:
     np.maximum.at(best, rule, expected)
     kept = (expected >= least) | (expected >= best[rule])
     return rule[kept], np.stack(cell, 1)[kept], tensors.value[kept]
-
-
-def _emissions(source: Any, lexical: LexicalRules) -> tuple[Floats, Longs]:
-    """P(w | t_x) for every lexical rule and subtype of its tag, end to end; and how many subtypes each has."""
-    table = np.stack([source.lexicon.unit_row(word, name) for word, name in lexical.named_units()]) @ source.smoothing
-    first, last = source.layout.tag_columns[lexical.tag], source.layout.tag_columns[lexical.tag + 1]
-    parts = [table[unit, a:b] for unit, a, b in zip(lexical.unit, first, last, strict=True)]
-    return np.concatenate(parts), last - first

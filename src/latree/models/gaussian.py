@@ -22,10 +22,10 @@ from latree.forms.gaussian import GaussianInference, gaussian_infer, gaussian_lo
 from latree.forms.mixtures import Components, Mixtures, no_statistics
 from latree.grammar import NONE
 from latree.learn import EpochReport
-from latree.lexical_rules import LexicalRules
+from latree.lexical_rules import UNSEEN, LexicalRules
 from latree.lveg_start import Start, from_treebank, make_components
 from latree.lveg_training import Batch, Learner, LvegOptions
-from latree.models.pruned import UNSEEN, Example, GradientTraining, PrunedModel, part_of
+from latree.models.pruned import Example, GradientTraining, PrunedModel, part_of
 from latree.search import Search
 from latree.slots import SlotForest, slot_forest
 

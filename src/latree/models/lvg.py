@@ -6,12 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, Self
 
-import numpy as np
-
 from latree.arrays import Floats, Longs
 from latree.binary import Binarization
 from latree.errors import LatreeError
-from latree.forest import PASS, Forest, P, anchors, restrict
+from latree.forest import Forest, thin
 from latree.forms.sparse import no_statistics, with_words
 from latree.grammar import count_rules
 from latree.infer import infer
@@ -110,12 +108,5 @@ class Lvg(Subtyped, Parser):
             level = self.levels[rounds]
             weights = with_words(level.tensors, level.layout, emissions @ level.columns)
             posterior = infer(forest, weights, no_statistics(weights), level.layout.size).posterior
-            keep = (posterior >= threshold * looseness) | (forest.rule == PASS)
-            if gold is not None:
-                keep |= np.isin(anchors(forest, gold[1]), gold[0])
-            smaller = restrict(forest, keep)
-            lost = smaller.root < 0
-            if lost.any():
-                smaller = restrict(forest, keep | lost[forest.sentence[forest.ends[:, P]]])
-            forest = smaller
+            forest = thin(forest, posterior >= threshold * looseness, gold)
         return forest

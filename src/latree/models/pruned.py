@@ -29,8 +29,6 @@ from latree.search import Objective, Search
 from latree.tree import Tree
 from latree.trellis import chain_rules, gold_chain
 
-UNSEEN = 0.05  # an unseen tag of a known word is so much less likely than that of a word about which nothing is known
-
 
 class Example(NamedTuple):
     """A sentence to learn from: its gold derivation as a forest, lexical entries numbered word * tags + tag."""

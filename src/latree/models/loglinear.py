@@ -1,0 +1,265 @@
+"""What log-linear latent variable grammars share, whether they parse or tag (Petrov 2009, section 2.2).
+
+A generative grammar of the same subtypes is the pruner, and where training begins: LVG-D is LVG-G with its weights
+moved so that the correct tree, rather than tree and words, becomes likely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latree.arrays import Floats, Longs
+from latree.checkpoint import Standing
+from latree.errors import LatreeError
+from latree.forest import Forest, thin
+from latree.forms.multiscale import expanded
+from latree.forms.sparse import no_statistics, with_words
+from latree.gradient_jobs import Spread
+from latree.grammar import NONE
+from latree.infer import Inference, infer, inside_only
+from latree.learn import EpochReport
+from latree.lexical_rules import UNSEEN, LexicalRules
+from latree.loglinear import Batch, LogLinear, Weights, many_scales, one_scale
+from latree.loglinear_start import log_rules, log_words, split_changes
+from latree.loglinear_training import LoglinearOptions, Objective, fit_leg, stochastic_passes
+from latree.models.pruned import Example, GradientTraining, PrunedModel, part_of
+from latree.refinement import Refinement
+from latree.search import Search
+from latree.subtypes import Layout
+from latree.viterbi import viterbi_edges
+
+
+class LoglinearModel(PrunedModel):
+    """Mixed into a parser or a tagger."""
+
+    own_name = "weights"
+    options: LoglinearOptions
+    lexical: LexicalRules
+    size: Longs  # [symbols] subtypes of each
+    tree: Refinement | None = None  # at several scales: how fine each production is
+    delta: Floats  # what was learned
+
+    # -- training
+
+    @property
+    def stages(self) -> int:
+        """At several scales: before any split, and after each."""
+        return self.pruner.history.rounds + 1 if self.options.scales else 1
+
+    def identity(self) -> dict[str, Any]:
+        options = self.options.to_json()
+        if not self.options.scales:  # more epochs may follow
+            del options["epochs"]
+        return super().identity() | {"options": options}
+
+    def train(
+        self, examples: Sequence[Example], treebank: str, how: GradientTraining, standing: Standing | None
+    ) -> None:
+        """Legs of L-BFGS or OWL-QN; at several scales some before every split.  The best leg of the last is kept."""
+        usable = [one for one in examples if len(one.words) <= self.options.max_length]
+        if standing is None:
+            done, rng, best = 0, np.random.default_rng(self.seed), -np.inf
+            self._begin(usable, rng)
+            chosen = self.delta
+        else:
+            done, rng, best = standing.done, standing.rng, standing.notes["score"]
+            self.delta, chosen = standing.arrays["now"], standing.arrays["best"]
+        batches = self.batches(usable)
+        legs = self.options.epochs
+        with Spread(batches, how.jobs) as spread:
+            for epoch in range(done + 1, self.stages * legs + 1):
+                if (epoch - 1) % legs == 0:
+                    self._enter_stage(epoch > 1, batches, rng)
+                log_likelihood = self._leg(spread, len(usable), how)
+                how.after_epoch(self, EpochReport(epoch, log_likelihood, len(usable)))
+                score = float(epoch) if how.score is None else how.score(self)
+                if epoch > (self.stages - 1) * legs and score > best:  # before the last split nothing counts
+                    best, chosen = score, self.delta
+                if how.checkpoint is not None:
+                    own = {"now": self.delta, "best": chosen}
+                    how.checkpoint.write(self, treebank, Standing(epoch, rng, own, {"score": best}))
+        self.delta = chosen
+        if self.tree is not None:
+            self._collapse()
+            self.model = self._structure()
+        self.delta = self.delta.astype(np.float32).astype(np.float64)  # as a file keeps it
+        self.prepare()
+
+    def _enter_stage(self, divide: bool, batches: Sequence[Batch], rng: np.random.Generator) -> None:
+        if divide:
+            self._divide(rng)
+        self.delta = stochastic_passes(batches, self.model, self.delta, self.options, rng)
+
+    def _leg(self, spread: Spread, sentences: int, how: GradientTraining) -> float:
+        """The mean of log P(T | w) after it."""
+        seen, iterations, reached = 0, self.options.iterations, -np.inf
+
+        def watch(value: float) -> None:
+            nonlocal seen, reached
+            seen, reached = seen + 1, max(reached, value / sentences)
+            how.watch(min(seen, iterations), iterations, value / sentences)
+
+        objective = Objective(partial(spread.log_likelihood, self.model), self.options, watch)
+        self.delta = fit_leg(objective, self.delta)
+        self.prepare()
+        return reached
+
+    def _begin(self, examples: Sequence[Example], rng: np.random.Generator) -> None:
+        """Lexical rules, and a model that nothing has been learned of."""
+        tagged = [list(zip(one.words, one.tags, strict=True)) for one in examples]
+        scheme, tags = self.pruner.lexicon.scheme, len(self.grammar.tags)
+        self.lexical = LexicalRules.of(tagged, scheme, tags, 0, self.options.joined)
+        if self.options.scales:
+            if self.options.start == "generative" and self.pruner.subtypes is None:
+                raise LatreeError("several scales begin at a grammar with a fixed number of subtypes, none merged")
+            self.size = np.ones(len(self.grammar.symbols), np.int64)
+            self.tree = Refinement.whole(len(self.grammar.rules) + len(self.lexical.tag))
+        else:
+            self.size = self.pruner.size
+        self.model = self._structure()
+        noise = self.options.noise if self.options.start == "zero" and not self.options.scales else 0.0
+        self.delta = noise * rng.standard_normal(self.model.parameters)
+
+    def _divide(self, rng: np.random.Generator) -> None:
+        """Nodes that matter are divided, after those that do not are dropped."""
+        assert self.tree is not None
+        self._collapse()
+        matter = (self.delta != 0) | (self.tree.parent == NONE)
+        self.size = np.where(np.arange(len(self.size)) == 0, 1, 2 * self.size)
+        words = np.tile([True, False, False], (len(self.lexical.tag), 1))
+        before, self.tree = self.tree.nodes, self.tree.divided(matter, np.concatenate([self.grammar.rules > 0, words]))
+        self.delta = np.append(self.delta, self._fresh(np.arange(before, self.tree.nodes), rng))
+        self.model = self._structure()
+
+    def _fresh(self, nodes: Longs, rng: np.random.Generator) -> Floats:
+        """Where the parameters of new nodes begin."""
+        assert self.tree is not None
+        if self.options.start == "zero":
+            return self.options.noise * rng.standard_normal(len(nodes))
+        level = int(self.size.max()).bit_length() - 1
+        return split_changes(self.pruner, self.lexical, self.tree, nodes, level, self.options.floor)
+
+    def _collapse(self) -> None:
+        assert self.tree is not None
+        alive = self.tree.kept(self.delta)
+        self.tree, self.delta = self.tree.restricted(alive), self.delta[alive]
+
+    def _structure(self) -> LogLinear:
+        """How parameters make weights, for the subtypes and scales as they are."""
+        layout = Layout(self.grammar, self.size)
+        if self.tree is not None:
+            return many_scales(layout, self.lexical.tag, *self._base(0), self.tree)
+        return one_scale(layout, self.lexical.tag, *self._base(self.pruner.history.rounds))
+
+    def _base(self, level: int) -> tuple[Floats, Floats]:
+        """Log weights of rules and words where nothing is learned yet, with the subtypes after so many rounds."""
+        if self.options.start == "generative":
+            return log_rules(self.pruner, level, self.options.floor), log_words(self.pruner, self.lexical, level)
+        layout = self.pruner.levels[level].layout
+        rules = -np.log(layout.dims[:, 1] * layout.dims[:, 2])
+        words = np.where(self.lexical.is_unseen, np.log(UNSEEN), 0.0)
+        width = layout.size[self.grammar.first_tag + self.lexical.tag]
+        return np.repeat(rules, np.diff(layout.start)), np.repeat(words, width)
+
+    def batches(self, examples: Sequence[Example]) -> list[Batch]:
+        """Sentences of like length together; made once."""
+        order = sorted(range(len(examples)), key=lambda k: len(examples[k].words))
+        groups = [order[k : k + self.options.batch] for k in range(0, len(order), self.options.batch)]
+        return [self._batch([examples[k] for k in group]) for group in groups]
+
+    def _batch(self, examples: Sequence[Example]) -> Batch:
+        gold, everything = self.forests(examples)
+        own = [self.lexical.rules_of(one.words, seen=True).ravel() for one in examples]
+        joined = [self.lexical.joined_rules_of(one.words).ravel() for one in examples]
+        return Batch.of(gold, everything, np.concatenate(own), np.concatenate(joined))
+
+    def prune_further(
+        self, forest: Forest, emissions: Floats, looseness: float, gold: tuple[Longs, int] | None
+    ) -> Forest:
+        """After the pruner's own cascade, edges of small posterior under its full grammar go."""
+        forest = super().prune_further(forest, emissions, looseness, gold)
+        posterior = self.pruner.infer(forest, emissions).posterior
+        return thin(forest, posterior >= self.options.threshold * looseness, gold)
+
+    # -- search
+
+    def prepare(self) -> None:
+        """The weights, from what was learned."""
+        self.learned: Weights = self.model.weights(self.delta)
+        self._latest = None
+
+    def widths(self) -> Longs:
+        return self.size
+
+    @property
+    def own_width(self) -> int:
+        return int(self.size[self.grammar.first_tag :].sum())
+
+    def own_columns(self, tokens: Sequence[str]) -> Floats:
+        """[words, tags' subtypes laid end to end] weights; zero where a word cannot have a tag."""
+        own, joined = self.lexical.rules_of(tokens), self.lexical.joined_rules_of(tokens)
+        width = self.size[self.grammar.first_tag :]
+        tag, step = np.repeat(np.arange(len(width)), width), np.concatenate([np.arange(n) for n in width])
+        start = self.model.lexical_start
+        lexical, change = np.append(self.learned.lexical, -np.inf), np.append(self.learned.change, 0.0)
+        first = np.where(own[:, tag] == NONE, NONE, start[own[:, tag]] + step)
+        second = np.where(joined[:, tag] == NONE, NONE, start[joined[:, tag]] + step)
+        return np.asarray(np.exp(lexical[first] + change[second]), np.float64)
+
+    def weights(self, emissions: Floats) -> Any:
+        return self.model.as_form(with_words(self.learned.cells, self.model.layout, self.own_part(emissions)))
+
+    def infer(self, forest: Forest, emissions: Floats) -> Inference:
+        weights = self._weights_of(emissions)
+        cells = no_statistics(weights.blocks if self.model.in_blocks else weights)
+        return infer(forest, weights, self.model.as_form(cells), self.size)
+
+    def log_inside(self, forest: Forest, emissions: Floats) -> Floats:
+        return inside_only(forest, self._weights_of(emissions), self.size)[0]
+
+    def viterbi_scores(self, search: Search) -> Floats:
+        """Zero on the best derivation over subtypes."""
+        weights = self._weights_of(search.all_emissions)
+        cells = expanded(self.model.layout, weights) if self.model.in_blocks else weights
+        scores = np.full(len(search.forest.rule), -np.inf)
+        scores[viterbi_edges(search.forest, cells, self.size)] = 0.0
+        return scores
+
+    def complexity(self) -> Longs:
+        """[symbols] parameters of the grammar's rules, by their parents: at several scales those that are not zero."""
+        rules = len(self.grammar.rules)
+        if self.tree is None:
+            count = np.diff(self.model.layout.start)
+        else:
+            top = self.tree.parent == NONE
+            own = (self.tree.production < rules) & (top | (self.delta != 0))
+            count = np.bincount(self.tree.production[own], minlength=rules)
+        return np.bincount(self.grammar.rules[:, 0], count, len(self.grammar.symbols)).astype(np.int64)
+
+    # -- files
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        own, parts = self.pruner_state()
+        own |= {"options": self.options.to_json(), "seed": self.seed}
+        own |= {"training": self.training, "scheme": self.lexical.scheme.header()}
+        parts |= {f"lexical.{name}": array for name, array in self.lexical.to_arrays().items()}
+        if self.tree is not None:
+            parts |= {f"tree.{name}": array for name, array in self.tree.to_arrays().items()}
+        return own, parts | {"size": self.size, "delta": self.delta.astype(np.float32)}
+
+    def restore_options(self, header: Mapping[str, Any]) -> None:
+        self.options = LoglinearOptions(**header["options"])
+
+    def take_over(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.adopt_stored_pruner(header, arrays)
+        tags = len(self.grammar.tags)
+        self.lexical = LexicalRules.from_arrays(part_of("lexical.", arrays), tags, header["scheme"])
+        self.size, self.delta = arrays["size"], arrays["delta"].astype(np.float64)
+        self.tree = Refinement.from_arrays(part_of("tree.", arrays)) if self.options.scales else None
+        self.model = self._structure()
+        self.prepare()

@@ -1,0 +1,384 @@
+"""Log-linear grammars: weights, gradients, scales, and the models made of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from latree import LatreeError, Tree, load, read_trees
+from latree.arrays import Floats
+from latree.checkpoint import Checkpoint
+from latree.data import toy
+from latree.forms.multiscale import MultiScale, expanded, tree_sizes
+from latree.forms.sparse import sparse, with_entries, zeros_like
+from latree.gradient_jobs import Spread
+from latree.grammar import NONE
+from latree.infer import infer
+from latree.labels import LabelRules
+from latree.loglinear import Batch, log_likelihood
+from latree.loglinear_training import LoglinearOptions, Objective, fit_leg
+from latree.models.loglinear import LoglinearModel
+from latree.models.lvg import Lvg
+from latree.models.lvg_d import LvgD
+from latree.models.lvg_d_tagger import LvgDTagger
+from latree.models.lvg_tagger import LvgTagger
+from latree.models.pruned import GradientTraining
+from latree.owlqn import OwlQn, subgradient_violation
+from latree.refinement import Refinement
+from latree.split_merge import SplitMergeOptions
+from latree.subtypes import Layout
+
+QUICK = SplitMergeOptions(split_iterations=20, merge_iterations=10, smooth_iterations=5)
+SMALL = LoglinearOptions(epochs=2, iterations=4, batch=32)
+SCALES = replace(SMALL, scales=True, penalty="l1", strength=0.1)
+LEG = replace(SMALL, epochs=1)
+
+Tagged = list[tuple[list[str], list[str]]]
+
+
+@pytest.fixture(scope="module")
+def trees() -> list[Tree]:
+    return list(read_trees(toy("dev"), LabelRules()))
+
+
+@pytest.fixture(scope="module")
+def lvg(trees: list[Tree]) -> Lvg:
+    return Lvg(subtypes=2, options=QUICK).fit(trees)
+
+
+@pytest.fixture(scope="module")
+def tagged(trees: list[Tree]) -> Tagged:
+    return [(tree.words(), tree.tags()) for tree in trees]
+
+
+@pytest.fixture(scope="module")
+def hmm(tagged: Tagged) -> LvgTagger:
+    return LvgTagger(subtypes=2, options=QUICK).fit(tagged)
+
+
+@pytest.fixture(scope="module")
+def model(trees: list[Tree], lvg: Lvg) -> LvgD:
+    return LvgD(options=SMALL, pruner=lvg).fit(trees)
+
+
+@pytest.fixture(scope="module")
+def multiscale(trees: list[Tree], lvg: Lvg) -> LvgD:
+    return LvgD(options=SCALES, pruner=lvg).fit(trees)
+
+
+def batches_of(model: LoglinearModel, data: list[Tree] | Tagged) -> list[Batch]:
+    return model.batches(model.examples(model.usable(data)))
+
+
+def slope_by_differences(model: LoglinearModel, batches: list[Batch], delta: Floats, chosen: list[int]) -> list[float]:
+    found = []
+    for k in chosen:
+        values = []
+        for step in (1e-5, -1e-5):
+            moved = delta.copy()
+            moved[k] += step
+            values.append(log_likelihood(batches, model.model, model.model.weights(moved))[0])
+        found.append((values[0] - values[1]) / 2e-5)
+    return found
+
+
+def check_gradient(model: LoglinearModel, data: list[Tree] | Tagged) -> None:
+    rng = np.random.default_rng(1)
+    batches = batches_of(model, data[:24])  # type: ignore[arg-type]
+    delta = 0.3 * rng.standard_normal(model.model.parameters)
+    _, gradient = Spread(batches).log_likelihood(model.model, delta)
+    chosen = np.concatenate([np.argsort(-np.abs(gradient))[:25], rng.integers(0, len(delta), 15)]).tolist()
+    np.testing.assert_allclose(
+        gradient[chosen], slope_by_differences(model, batches, delta, chosen), rtol=1e-4, atol=1e-5
+    )
+
+
+# -- the gradient
+
+
+def test_the_gradient_is_that_of_the_likelihood(model: LvgD, trees: list[Tree]) -> None:
+    check_gradient(model, trees)
+
+
+def test_so_it_is_at_several_scales(multiscale: LvgD, trees: list[Tree]) -> None:
+    assert multiscale.tree is not None
+    assert multiscale.tree.nodes > len(multiscale.grammar.rules) + len(multiscale.lexical.tag)
+    check_gradient(multiscale, trees)
+
+
+@pytest.mark.parametrize("options", [LEG, replace(SCALES, epochs=1)])
+def test_so_it_is_of_taggers(hmm: LvgTagger, tagged: Tagged, options: LoglinearOptions) -> None:
+    check_gradient(LvgDTagger(options=options, pruner=hmm).fit(tagged), tagged)
+
+
+def test_the_sum_does_not_depend_on_the_jobs(model: LvgD, trees: list[Tree]) -> None:
+    batches = LvgD(options=replace(SMALL, batch=4), pruner=model.pruner)
+    batches.adopt(model.pruner)
+    batches.lexical = model.lexical
+    made = batches_of(batches, trees[:40])
+    alone = Spread(made).log_likelihood(model.model, model.delta)
+    with Spread(made, jobs=2) as spread:
+        for _ in range(2):
+            together = spread.log_likelihood(model.model, model.delta)
+            assert together[0] == alone[0]
+            np.testing.assert_array_equal(together[1], alone[1])
+
+
+# -- where it starts
+
+
+def test_it_starts_as_the_generative_grammar(trees: list[Tree], lvg: Lvg) -> None:
+    model = LvgD(options=replace(SMALL, epochs=0, floor=1e-12), pruner=lvg).fit(trees)
+    for tree in trees[:20]:
+        assert model.log_prob_tree(tree) == pytest.approx(lvg.log_prob_tree(tree), abs=1e-6)
+
+
+def test_at_several_scales_it_starts_as_the_unsplit_grammar(trees: list[Tree], lvg: Lvg) -> None:
+    flat = Lvg(rounds=0).fit(trees)
+    model = LvgD(options=replace(SCALES, epochs=0), pruner=lvg).fit(trees)
+    model.adopt(flat)
+    model.model = model._structure()
+    model.prepare()
+    for tree in trees[:20]:
+        assert model.log_prob_tree(tree) == pytest.approx(flat.log_prob_tree(tree), abs=1e-6)
+
+
+def test_dividing_changes_nothing_by_itself(trees: list[Tree], lvg: Lvg) -> None:
+    options = replace(SCALES, epochs=1, noise=0.0, start="zero")
+    model = LvgD(options=options, pruner=Lvg(rounds=0).fit(trees)).fit(trees)
+    before = [model.log_prob_tree(tree) for tree in trees[:10]]
+    model._divide(np.random.default_rng(0))
+    model.prepare()
+    assert set(model.size.tolist()) == {1, 2}
+    np.testing.assert_allclose([model.log_prob_tree(tree) for tree in trees[:10]], before)
+
+
+def test_a_split_starts_as_the_generative_grammar(trees: list[Tree], lvg: Lvg) -> None:
+    options = replace(SCALES, epochs=0, floor=1e-12)
+    model = LvgD(options=options, pruner=lvg).fit(trees)
+    model._divide(np.random.default_rng(0))
+    model.prepare()
+    usual = [tree for tree in trees if (model.lexical.joined_rules_of(tree.words())[0] == NONE).all()]
+    assert len(usual) > 20  # a rare word in front may be of another class than elsewhere
+    for tree in usual:
+        assert model.log_prob_tree(tree) == pytest.approx(lvg.log_prob_tree(tree), abs=1e-4)
+
+
+def test_scales_need_subtypes_that_are_not_merged(trees: list[Tree]) -> None:
+    with pytest.raises(LatreeError, match="fixed number"):
+        LvgD(options=SCALES, pruner=Lvg(rounds=1, options=QUICK)).fit(trees)
+
+
+def test_from_zero_all_rules_weigh_the_same(trees: list[Tree], lvg: Lvg) -> None:
+    model = LvgD(options=replace(SMALL, start="zero", noise=0.0, epochs=0), pruner=lvg).fit(trees)
+    layout = model.model.layout
+    sums = np.add.reduceat(model.learned.cells.value, layout.row[:-1])
+    np.testing.assert_allclose(sums, 1.0)
+
+
+# -- scales
+
+
+def test_blocks_are_cells_that_are_equal(multiscale: LvgD, trees: list[Tree]) -> None:
+    batch = batches_of(multiscale, trees[:20])[0]
+    own, _, width = batch.entries.numbers(multiscale.model.lexical_start)
+    entry = np.exp(multiscale.learned.lexical[own])
+    rng = np.random.default_rng(0)
+    cells = multiscale.learned.cells
+    cells = with_entries(cells._replace(value=rng.random(len(cells.value))), entry, width)
+    size = multiscale.size
+    found = infer(batch.all, MultiScale(cells), MultiScale(blocks := zeros_like(cells)), size)
+    fine = expanded(multiscale.model.layout, MultiScale(cells))
+    expected = infer(batch.all, fine, triples := zeros_like(fine), size)
+    np.testing.assert_allclose(found.log_z, expected.log_z)
+    np.testing.assert_allclose(found.posterior, expected.posterior, atol=1e-12)
+    np.testing.assert_allclose(blocks.entry, triples.entry, atol=1e-10)
+    assert blocks.value.sum() == pytest.approx(triples.value.sum())
+    assert len(blocks.value) < len(triples.value)
+
+
+def test_all_scales_open_are_as_good_as_one(trees: list[Tree], lvg: Lvg) -> None:
+    model = LvgD(options=replace(SCALES, epochs=1, noise=0.1), pruner=lvg).fit(trees)
+    assert model.tree is not None
+    rules = np.concatenate([model.grammar.rules > 0, np.tile([True, False, False], (len(model.lexical.tag), 1))])
+    model.tree = Refinement.whole(len(rules)).divided(np.ones(len(rules), bool), rules)
+    model.model = model._structure()
+    rng = np.random.default_rng(0)
+    model.delta = rng.standard_normal(model.model.parameters)
+    weights = model.model.weights(model.delta)
+    fine = expanded(model.model.layout, MultiScale(weights.cells))
+    assert len(fine.value) == int(model.model.layout.start[-1]) == len(weights.cells.value)
+    batches = batches_of(model, trees[:20])
+    value, _ = log_likelihood(batches, model.model, weights)
+    dense = replace(model.model, cells=fine, in_blocks=False)
+    assert log_likelihood(batches, dense, weights._replace(cells=fine))[0] == pytest.approx(value)
+
+
+def test_blocks_over_larger_trees() -> None:
+    assert tree_sizes(np.array([1, 2, 8])).tolist() == [1, 3, 15]
+    grammar = Lvg(rounds=0).fit([Tree.read("(ROOT (S (A a) (B b)))")]).grammar
+    layout = Layout(grammar, np.where(np.arange(len(grammar.symbols)) == 0, 1, 4))
+    trees = Layout(grammar, tree_sizes(layout.size))
+    rule = int(np.flatnonzero(grammar.rules[:, 2] > 0)[0])
+    theta = np.zeros(int(trees.start[-1]))
+    trees.tensor(theta, rule)[0, 1, 6] = 2.0  # all parents; the first half of the left; the last of the right
+    full = np.zeros(int(layout.start[-1]))
+    layout.tensor(full, rule)[:, :2, 3] = 2.0
+    found = expanded(layout, MultiScale(sparse(trees, theta)))
+    np.testing.assert_array_equal(found.place, np.flatnonzero(full))
+    np.testing.assert_array_equal(found.value, full[full > 0])
+
+
+def test_refinement_grows_and_shrinks() -> None:
+    splits = np.array([[True, True, True], [True, True, False], [True, False, False], [False, False, False]])
+    whole = Refinement.whole(4)
+    tree = whole.divided(np.array([True, True, True, True]), splits)
+    assert np.bincount(tree.production).tolist() == [9, 5, 3, 1]
+    assert {tuple(place) for place in tree.place[tree.production == 1].tolist()} == {
+        (0, 0, 0),
+        *((x, y, 0) for x in (1, 2) for y in (1, 2)),
+    }
+    deeper = tree.divided((tree.production == 2) & (tree.place[:, 0] == 2), splits)
+    assert sorted(deeper.place[deeper.production == 2, 0].tolist()) == [0, 1, 2, 5, 6]
+    sums = deeper.paths() @ np.ones(deeper.nodes)
+    assert sums[deeper.production == 2].tolist() == [1, 2, 2, 3, 3]
+    delta = np.zeros(deeper.nodes)
+    assert deeper.restricted(deeper.kept(delta)).nodes == 4  # nothing matters
+    delta[-1] = 1.0
+    kept = deeper.restricted(deeper.kept(delta))
+    assert np.bincount(kept.production).tolist() == [1, 1, 5, 1]  # the whole way down, with brothers and sisters
+    np.testing.assert_array_equal(Refinement.from_arrays(kept.to_arrays()).parent, kept.parent)
+
+
+def test_what_is_zero_is_not_divided(multiscale: LvgD) -> None:
+    assert multiscale.tree is not None
+    tops = multiscale.tree.parent == -1
+    assert 0 < np.count_nonzero(multiscale.delta[~tops]) < len(multiscale.delta[~tops])
+    parents = np.unique(multiscale.tree.parent[~tops])
+    for parent in parents.tolist():
+        assert multiscale.delta[multiscale.tree.parent == parent].any()
+
+
+# -- training
+
+
+@pytest.mark.parametrize("options", [SMALL, SCALES, replace(SMALL, penalty="l1"), replace(SMALL, start="zero")])
+def test_training_raises_the_likelihood(trees: list[Tree], lvg: Lvg, options: LoglinearOptions) -> None:
+    seen: list[float] = []
+    how = GradientTraining(after_epoch=lambda model, report: seen.append(report.log_likelihood))
+    LvgD(options=replace(options, stochastic=1), pruner=lvg).fit(trees, how)
+    assert len(seen) == (4 if options.scales else 2)
+    assert seen == sorted(seen)
+    assert max(seen) < 0  # the gold tree is in its forest: log P(T | w) is that of a probability
+
+
+def test_the_objective_never_rises(model: LvgD, trees: list[Tree]) -> None:
+    spread, values = Spread(batches_of(model, trees[:40])), []
+    start = np.zeros(model.model.parameters)
+    for leg in range(4):
+        objective = Objective(lambda d: spread.log_likelihood(model.model, d), SMALL, lambda value: None)
+        values.append(objective(start)[0])
+        start = fit_leg(objective, start)
+        assert np.abs(start).max() > 0, leg
+    assert values == sorted(values, reverse=True)
+    assert values[0] - values[-1] > 1
+
+
+def test_at_an_l1_optimum_the_subgradient_vanishes(model: LvgD, trees: list[Tree]) -> None:
+    spread = Spread(batches_of(model, trees[:40]))
+    options = replace(SMALL, penalty="l1")
+    objective = Objective(lambda d: spread.log_likelihood(model.model, d), options, lambda value: None)
+    found = OwlQn(iterations=400, tolerance=0.0).minimise(objective, np.zeros(model.model.parameters), 0.05)
+    assert 0 < np.count_nonzero(found.x) < 0.2 * len(found.x)
+    assert subgradient_violation(found.x, objective(found.x)[1], 0.05) < 1e-3
+
+
+def test_a_word_between_rare_and_frequent_has_both_kinds_of_weights(model: LvgD) -> None:
+    joined = model.lexical.joined_rules_of(["barked", *model.lexical.units[:200]])
+    assert (joined >= 0).any()
+    assert (joined < 0).all(1).any()
+    often = [unit for unit, tokens in model.lexical._tokens.items() if tokens > 5 and unit.strip()]
+    assert (model.lexical.joined_rules_of(often) < 0).all()
+
+
+# -- models
+
+
+def test_a_file_keeps_all(model: LvgD, multiscale: LvgD, trees: list[Tree], tmp_path: Path) -> None:
+    for one in (model, multiscale):
+        one.save(tmp_path / "m.latree")
+        again = load(tmp_path / "m.latree")
+        assert isinstance(again, LvgD)
+        for tree in trees[:15]:
+            assert again.parse(tree.words()).tree == one.parse(tree.words()).tree
+            assert again.log_prob_tree(tree) == one.log_prob_tree(tree)
+
+
+def test_parses_have_honest_probabilities(multiscale: LvgD, trees: list[Tree]) -> None:
+    for tree in trees[:10]:
+        best, *others = multiscale.kbest(tree.words(), 5)
+        assert best.status == "ok"
+        assert sum(one.probability for one in (best, *others)) <= 1 + 1e-9
+        assert multiscale.parse(tree.words(), "viterbi").tree is not None
+
+
+@pytest.mark.parametrize("options", [SMALL, SCALES])
+def test_a_training_cut_short_goes_on_exactly(
+    trees: list[Tree], lvg: Lvg, options: LoglinearOptions, tmp_path: Path
+) -> None:
+    class StopError(Exception):
+        pass
+
+    def stop(model: LvgD, report: object) -> None:
+        if (tmp_path / "c").exists():
+            raise StopError
+
+    whole = LvgD(options=options, pruner=lvg).fit(trees)
+    cut = LvgD(options=options, pruner=lvg)
+    checkpoint = Checkpoint(tmp_path / "c", cut.identity())
+    with pytest.raises(StopError):
+        cut.fit(trees, GradientTraining(checkpoint=checkpoint, after_epoch=stop))
+    again = LvgD(options=options, pruner=Lvg(subtypes=2, options=QUICK))
+    resumed = again.fit(trees, GradientTraining(checkpoint=checkpoint, resume=True))
+    np.testing.assert_array_equal(resumed.delta, whole.delta)
+
+
+def test_the_same_seed_gives_the_same_model(trees: list[Tree], lvg: Lvg) -> None:
+    options = replace(SCALES, start="zero", strength=0.001)
+    models = [LvgD(options=options, pruner=lvg, seed=seed).fit(trees) for seed in (3, 3, 4)]
+    np.testing.assert_array_equal(models[0].delta, models[1].delta)
+    assert not np.array_equal(models[0].delta, models[2].delta)
+
+
+def test_held_out_trees_choose_the_leg(trees: list[Tree], lvg: Lvg) -> None:
+    kept: list[Floats] = []
+
+    def score(model: LvgD) -> float:
+        kept.append(model.delta)
+        return -float(len(kept))
+
+    model = LvgD(options=SMALL, pruner=lvg).fit(trees, GradientTraining(score=score))
+    np.testing.assert_allclose(model.delta, kept[0], rtol=1e-6)
+
+
+def test_complexity_counts_parameters_by_parent(model: LvgD, multiscale: LvgD) -> None:
+    assert model.complexity().sum() == int(model.model.layout.start[-1])
+    assert len(model.grammar.rules) <= multiscale.complexity().sum() < model.complexity().sum()
+
+
+def test_the_tagger_tags(hmm: LvgTagger, tagged: Tagged, tmp_path: Path) -> None:
+    model = LvgDTagger(options=SMALL, pruner=hmm).fit(tagged)
+    model.save(tmp_path / "t.latree")
+    again = load(tmp_path / "t.latree")
+    assert isinstance(again, LvgDTagger)
+    right = [sum(a == b for a, b in zip(again.tag(words), tags, strict=True)) for words, tags in tagged[:50]]
+    assert sum(right) > 0.9 * sum(len(words) for words, _ in tagged[:50])
+    assert again.tag(tagged[0][0]) == model.tag(tagged[0][0])
+
+
+def test_a_pruner_of_another_treebank_is_told(lvg: Lvg) -> None:
+    with pytest.raises(LatreeError, match="another treebank"):
+        LvgD(options=SMALL, pruner=lvg).fit([Tree.read("(ROOT (XYZ (QQ a) (QQ b)))")])
