@@ -12,6 +12,7 @@ from typing import NoReturn, ParamSpec
 import typer
 
 from latree.cli.bench import bench
+from latree.cli.compare import compare
 from latree.cli.evaluate import evaluate
 from latree.cli.import_ import import_
 from latree.cli.parse import parse
@@ -64,6 +65,7 @@ app.command()(_guarded(train))
 app.command()(_guarded(parse))
 app.command()(_guarded(tag))
 app.command("eval")(_guarded(evaluate))
+app.command()(_guarded(compare))
 app.command()(_guarded(show))
 app.command("import")(_guarded(import_))
 app.command()(_guarded(bench))

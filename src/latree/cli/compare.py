@@ -1,0 +1,132 @@
+"""latree compare: how grammars differ in accuracy, size, errors, and in the trees that they find."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from latree.cli import common
+from latree.errors import LatreeError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from latree.comparison import GrammarComparison
+    from latree.comparison_runs import Contender
+    from latree.comparison_tables import TextTable
+    from latree.labels import LabelRules
+    from latree.tree import Tree
+
+
+def compare(
+    gold: str = typer.Argument(..., help="The right trees."),
+    model: list[Path] = typer.Option(..., "-m", "--model", help="A model file that parses; give two or more."),
+    kbest: int = typer.Option(50, "--kbest", min=1, help="Trees of each list that is compared."),
+    json_output: bool = typer.Option(False, "--json", help="Everything as one JSON object."),
+    html: Path = typer.Option(None, "--html", help="Also write this file, a page for a browser with two plots."),
+    max_length: int = typer.Option(None, "--max-length", min=1, help="Only sentences of up to so many words."),
+    jobs: int = typer.Option(1, "--jobs", min=1, help="Processes; each takes a model at a time."),
+    quiet: bool = typer.Option(False, "--quiet", help="No progress and no notes."),
+) -> None:
+    """Compare parsers on the same sentences: accuracy, size, overlap of their trees, errors by label, complexity.
+
+    The product of all models is one more row, where they can be multiplied.
+    """
+    if len(model) < 2:
+        raise typer.BadParameter("a comparison takes two models or more: -m FIRST -m SECOND")
+    if html is not None and not html.parent.is_dir():
+        raise LatreeError(f"{html}: the folder {html.parent} does not exist")
+    found = _compare(model, gold, kbest, max_length, jobs, quiet)
+    if found.no_product and not quiet:
+        common.note(f"no product of all: {found.no_product}")
+    if html is not None:
+        _write_page(found, gold, html, quiet)
+    if json_output:
+        typer.echo(json.dumps({"gold": gold, **found.to_json()}, ensure_ascii=False))
+    else:
+        _print(found)
+
+
+def _compare(paths: list[Path], gold: str, k: int, max_length: int | None, jobs: int, quiet: bool) -> GrammarComparison:
+    from latree.comparison import compare_grammars
+    from latree.comparison_runs import common_labels
+
+    contenders = _contenders(paths)
+    trees = _gold(gold, common_labels(contenders), max_length)
+    with common.telling_of_compilation(quiet):
+        return compare_grammars(
+            contenders, trees, k, jobs, lambda runs, total: common.with_progress(runs, "parsing", quiet, total)
+        )
+
+
+def _contenders(paths: list[Path]) -> list[Contender]:
+    from latree.comparison_runs import Contender
+    from latree.models.parser import Parser
+
+    found = []
+    for name, path in zip(_names(paths), paths, strict=True):
+        model = common.load_model(path)
+        if not isinstance(model, Parser):
+            raise LatreeError(f"{path}: a {model.kind} model tags but does not parse; only parsers are compared")
+        found.append(Contender(name, model))
+    return found
+
+
+def _names(paths: list[Path]) -> list[str]:
+    """The shortest names that tell the files apart; a file that is given twice is numbered."""
+    for names in ([path.stem for path in paths], [str(path) for path in paths]):
+        if len(set(names)) == len(names):
+            return names
+    return [f"{path.stem}#{number}" for number, path in enumerate(paths, start=1)]
+
+
+def _gold(path: str, rules: LabelRules, max_length: int | None) -> list[Tree]:
+    from latree.evalb import COLLINS
+    from latree.treebank import detect_format, read_trees
+
+    if path != "-" and detect_format(path) != "ptb":
+        raise LatreeError(f"{path}: CoNLL-U has no trees to compare parsers on")
+    trees = list(read_trees(path, rules))
+    kept = [tree for tree in trees if max_length is None or COLLINS.length(tree) <= max_length]
+    if not kept:
+        raise LatreeError(f"{path}: none of {len(trees)} sentences has up to {max_length} words")
+    return kept
+
+
+def _write_page(found: GrammarComparison, gold: str, path: Path, quiet: bool) -> None:
+    from latree.comparison_html import comparison_page
+    from latree.model_file import write_atomically
+
+    write_atomically(path, comparison_page(found, gold).encode())
+    if not quiet:
+        common.note(f"written to {path}")
+
+
+def _print(found: GrammarComparison) -> None:
+    from rich.console import Console
+
+    from latree.comparison_tables import tables
+
+    console = Console(emoji=False, highlight=False)
+    console.print(f"{found.sentences} sentences, lists of up to {found.k} trees")
+    for table in tables(found):
+        console.print(f"\n[bold]{table.title}[/bold]: {table.about}", soft_wrap=True)
+        console.print(_rich(table))
+
+
+def _rich(table: TextTable) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text  # a plain Text, as a label may look like rich's markup
+
+    from latree.showcase import legible
+
+    made = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for place, head in enumerate(table.heads):
+        made.add_column(Text(legible(head, 60)), justify="right" if place else "left", overflow="fold")
+    for row in table.rows:
+        made.add_row(*(Text(legible(cell, 60)) for cell in row))
+    return made

@@ -1,0 +1,411 @@
+"""`latree compare`: its figures against counts by other ways, the terminal, the JSON and the page."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from html.parser import HTMLParser
+from itertools import product
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pytest
+
+from latree import comparison_runs
+from latree.comparison import (
+    Category,
+    Complexity,
+    GrammarComparison,
+    best_f1,
+    compare_grammars,
+    complexity_of,
+    production_parameters,
+    shared_lists,
+    subtypes_of,
+)
+from latree.comparison_html import comparison_page
+from latree.comparison_runs import Contender, Run, common_labels, product_of, run, run_all
+from latree.comparison_tables import tables
+from latree.errors import LatreeError
+from latree.evalb import Summary, score_pair
+from latree.labels import LabelRules
+from latree.lveg_training import LvegOptions
+from latree.models.gm_lveg import GmLveg
+from latree.models.lvg import Lvg
+from latree.models.pcfg import Pcfg
+from latree.split_merge import SplitMergeOptions
+from latree.tree import Tree
+from tests.command import done, latree, model, toy_trees, write_conllu
+
+QUICK = SplitMergeOptions(split_iterations=4, merge_iterations=3, smooth_iterations=2)
+EVIL = "<script>alert(1)</script>"
+K = 10
+T = TypeVar("T")
+
+
+@cache
+def _lvg(seed: int) -> Lvg:
+    return Lvg(rounds=2, seed=seed, options=QUICK).fit(toy_trees("dev"))
+
+
+@cache
+def _pcfg() -> Pcfg:
+    return Pcfg().fit(toy_trees("dev"))
+
+
+def _gold() -> list[Tree]:
+    return toy_trees("test")[:40]
+
+
+@cache
+def _twins() -> GrammarComparison:
+    return compare_grammars([Contender("a", _lvg(0)), Contender("b", _lvg(1))], _gold(), K)
+
+
+@cache
+def _mixed() -> GrammarComparison:
+    return compare_grammars([Contender("pcfg", _pcfg()), Contender(EVIL, _lvg(0))], _gold(), K)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("comparison")
+    paths = folder / "a.latree", folder / "b.latree"
+    for seed, path in enumerate(paths):
+        _lvg(seed).save(path)
+    return paths
+
+
+@pytest.fixture(scope="module")
+def gold(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("gold") / "gold.mrg"
+    path.write_text("".join(f"{tree}\n" for tree in _gold()), encoding="utf-8")
+    return path
+
+
+# --- overlap and oracles
+
+
+def test_a_model_agrees_with_itself() -> None:
+    twice = compare_grammars([Contender("a", _pcfg()), Contender("b", _pcfg())], _gold()[:10], K)
+    assert (twice.same_best == 1).all()
+    assert (twice.shared_lists == 1).all()
+
+
+@pytest.mark.parametrize("compare", [_twins, _mixed])
+def test_overlaps_are_symmetric_shares(compare: Any) -> None:
+    for table in (compare().same_best, compare().shared_lists):
+        assert np.array_equal(table, table.T)
+        assert (np.diag(table) == 1).all()
+        assert ((table >= 0) & (table <= 1)).all()
+        assert table.min() < 1  # the models do differ
+
+
+def test_lists_are_shared_by_the_shorter_one() -> None:
+    a, b, c = (Tree.read(f"(ROOT ({label} (NN x)))") for label in "ABC")
+    runs = [Run([{str(tree): tree for tree in trees} for trees in lists], 0, 1.0) for lists in ([[a, b, c]], [[b, a]])]
+    assert shared_lists(*runs) == 1.0
+    other = Run([{str(c): c}], 0, 1.0)
+    assert (shared_lists(runs[0], other), shared_lists(runs[1], other)) == (1.0, 0.0)
+
+
+def test_lists_of_one_overlap_as_the_best_trees_do() -> None:
+    found = compare_grammars([Contender("a", _lvg(0)), Contender("b", _pcfg())], _gold()[:10], 1)
+    assert np.array_equal(found.same_best, found.shared_lists)
+    assert found.models[0].oracle_f1 == pytest.approx(found.models[0].scores.strict.f1)
+
+
+def test_the_best_tree_leads_its_list_of_different_trees() -> None:
+    sentences = [tree.words() for tree in _gold()[:5]]
+    own = run(_lvg(0), sentences, K)
+    assert own.best == [one.tree for one in _lvg(0).parse_all(sentences)]
+    assert all(len(trees) == len(set(trees.values())) <= K for trees in own.lists)
+    assert (own.stand_ins, own.cpu_seconds > 0) == (0, True)
+
+
+@pytest.mark.parametrize("compare", [_twins, _mixed])
+def test_oracles_are_at_least_as_good_as_the_best_trees(compare: Any) -> None:
+    for one in compare().models:
+        assert one.scores.strict.f1 - 1e-9 <= one.oracle_f1 <= 100.0
+
+
+def test_the_best_choice_together_is_found() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        gold, test = rng.integers(1, 12, 3), rng.integers(1, 12, (3, 4))
+        choices = [np.column_stack([rng.integers(0, np.minimum(g, t) + 1), t]) for g, t in zip(gold, test, strict=True)]
+        totals = (np.sum(one, axis=0) for one in product(*choices))
+        best = max(2 * matched / (gold.sum() + tests) for matched, tests in totals)
+        assert best_f1(choices, int(gold.sum())) == pytest.approx(best)
+
+
+# --- scores
+
+
+@pytest.mark.parametrize("compare", [_twins, _mixed])
+def test_labels_add_up_to_the_whole(compare: Any) -> None:
+    found = compare()
+    for one in found.models:
+        by_label = one.scores.labels.to_json()
+        sums = [sum(row[name] for row in by_label.values()) for name in ("matched", "gold", "test")]
+        strict, evalb = one.scores.strict, one.scores.evalb
+        assert sums == [strict.matched, strict.gold, strict.test]
+        if not one.scores.skipped:
+            assert sums == [evalb.matched, evalb.gold, evalb.test]
+        assert sum(found.labels().values()) == strict.gold
+    assert list(found.labels().values()) == sorted(found.labels().values(), reverse=True)
+
+
+def test_scores_are_those_of_evalb() -> None:
+    trees = [one.tree for one in _lvg(0).parse_all(tree.words() for tree in _gold())]
+    pairs = zip(_gold(), trees, strict=True)
+    wrapped = [(Tree("TOP", gold.children), Tree("TOP", tree.children)) for gold, tree in pairs if tree is not None]
+    expected = Summary([score_pair(*pair) for pair in wrapped])
+    found = _twins().models[0].scores.evalb
+    assert (found.f1, found.exact, found.tag_accuracy) == (expected.f1, expected.exact, expected.tag_accuracy)
+
+
+# --- products
+
+
+def test_the_product_is_one_more_model() -> None:
+    found = _twins()
+    assert (found.names, found.no_product) == (["a", "b", "product"], "")
+    assert [one.name for one in found.grammars] == ["a", "b"]
+    spent = [one.complexity.all_parameters or 0 for one in found.models]
+    assert spent[2] == spent[0] + spent[1]
+
+
+def test_a_product_leaves_its_members_as_they_are() -> None:
+    before = _lvg(0).cascade
+    both = product_of([_lvg(0), _lvg(1)])
+    assert both.cascade != before == _lvg(0).cascade
+
+
+def test_models_that_cannot_be_multiplied() -> None:
+    assert (_mixed().names, _mixed().no_product) == (["pcfg", EVIL], "only models of kind lvg can be multiplied")
+    other = Lvg(rounds=1, options=QUICK).fit(toy_trees("test"))
+    found = compare_grammars([Contender("a", _lvg(0)), Contender("b", other)], _gold()[:4], 2)
+    assert "other symbols or rules" in found.no_product
+
+
+# --- complexity
+
+
+def _known(figures: T | None) -> T:
+    assert figures is not None
+    return figures
+
+
+def test_a_pcfg_has_as_many_parameters_as_rules() -> None:
+    grammar = _pcfg().grammar
+    by_parent = Counter(grammar.symbols[parent].label for parent, _, _ in grammar.rules.tolist())
+    spent = complexity_of(_pcfg())
+    assert spent.parameters == {Category(label, False): number for label, number in by_parent.items()}
+    assert spent.all_parameters == len(grammar.rules)
+    assert spent.all_subtypes == len(grammar.symbols)
+
+
+def test_parameters_of_subtypes_are_cells_that_are_not_zero() -> None:
+    one = _lvg(0)
+    expected = np.zeros(len(one.size), np.int64)
+    for rule, (parent, _, _) in enumerate(one.grammar.rules.tolist()):
+        expected[parent] += np.count_nonzero(one.layout.tensor(one.theta, rule))
+    assert _known(production_parameters(one)).tolist() == expected.tolist()
+    spent = complexity_of(one)
+    assert (spent.all_parameters, spent.all_subtypes) == (int((one.theta > 0).sum()), int(one.size.sum()))
+    phrase, part = (
+        one.grammar.index[s] for s in one.grammar.symbols if s.label == "VP" and s.kind in ("phrase", "part")
+    )
+    assert _known(spent.subtypes)[Category("VP", False)] == one.size[phrase]
+    assert _known(spent.parameters)[Category("VP", False)] == expected[phrase] + expected[part]
+
+
+def test_parameters_of_mixtures_are_all_their_numbers() -> None:
+    one = GmLveg(pruner=_pcfg(), options=LvegOptions(epochs=0, start="treebank"))
+    one.fit(toy_trees("dev"))
+    slots = one.components.slot[: int(one.components.first[len(one.grammar.rules)])]
+    dim = one.mixtures.mean.shape[1] + one.mixtures.log_sd.shape[1]
+    assert _known(production_parameters(one)).sum() == len(slots) + (slots >= 0).sum() * dim
+    assert subtypes_of(one) is None
+    assert complexity_of(one).subtypes is None
+
+
+def test_a_model_may_count_its_parameters_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = _pcfg()
+    own = np.arange(len(one.grammar.symbols))
+    monkeypatch.setattr(one, "complexity", lambda: own, raising=False)
+    assert _known(production_parameters(one)).tolist() == own.tolist()
+    spent = complexity_of(one)
+    assert spent.all_parameters == own[: one.grammar.first_tag].sum()
+    assert _known(spent.parameters)[Category(one.grammar.tags[-1].label, True)] == own[-1]
+
+
+# --- faults
+
+
+def test_models_of_different_label_rules() -> None:
+    other = Pcfg(labels=LabelRules(tag_cuts="-")).fit(toy_trees("dev"))
+    with pytest.raises(LatreeError, match="a and b were trained with different label rules"):
+        common_labels([Contender("a", _pcfg()), Contender("b", other)])
+
+
+def test_too_little_to_compare() -> None:
+    with pytest.raises(LatreeError, match="two models or more"):
+        compare_grammars([Contender("a", _pcfg())], _gold())
+
+
+# --- processes
+
+
+def test_another_process_says_the_same() -> None:
+    sentences = [tree.words() for tree in _gold()[:3]]
+    here, apart = (list(run_all([_pcfg()], sentences, 3, jobs)) for jobs in (1, 2))
+    assert [one.lists for one in here] == [one.lists for one in apart]
+
+
+def test_a_model_as_data_keeps_its_options() -> None:
+    both = product_of([_lvg(0), _lvg(1)])
+    sentences = [_gold()[0].words()]
+    own = comparison_runs._run_state(both.kind, *both.state(), comparison_runs._options(both), sentences, 3)
+    assert own.lists == run(both, sentences, 3).lists
+
+
+# --- the command
+
+
+def test_the_json(saved: tuple[Path, Path], gold: Path) -> None:
+    found = json.loads(done("compare", "-m", saved[0], "-m", saved[1], gold, "--kbest", str(K), "--json").out)
+    assert set(found) == {
+        *("gold", "sentences", "kbest", "models", "no_product", "same_best", "shared_lists", "complexity")
+    }
+    assert (found["gold"], found["sentences"], found["kbest"], found["no_product"]) == (str(gold), 40, K, None)
+    assert [one["name"] for one in found["models"]] == ["a", "b", "product"]
+    for one, expected in zip(found["models"], _twins().models, strict=True):
+        assert set(one) >= {"kind", "f1", "exact", "f1_strict", "oracle_f1", "parameters", "subtypes", "by_label"}
+        assert set(one) >= {"sentences_per_cpu_second", "stand_ins", "by_length", "skipped_sentences"}
+        assert (one["f1"], one["oracle_f1"]) == (expected.scores.evalb.f1, expected.oracle_f1)
+    assert found["same_best"] == _twins().same_best.tolist()
+    assert set(found["complexity"]) == {"phrases", "tags"}
+    assert found["complexity"]["tags"]["NN"]["parameters"] == [0, 0]
+    assert len(found["complexity"]["phrases"]["NP"]["subtypes"]) == 2
+
+
+def test_f1_is_that_of_parse_and_eval(saved: tuple[Path, Path], gold: Path, tmp_path: Path) -> None:
+    parsed = tmp_path / "parsed.mrg"
+    parsed.write_text(done("parse", "-m", saved[0], "-m", saved[1], gold).out)
+    scores = json.loads(done("eval", gold, parsed, "--json").out)
+    product = json.loads(done("compare", "-m", saved[0], "-m", saved[1], gold, "--kbest", "1", "--json").out)["models"][
+        2
+    ]
+    assert {name: product[name] for name in scores} == scores
+
+
+def test_the_terminal(saved: tuple[Path, Path], gold: Path) -> None:
+    lines = done("compare", "-m", saved[0], "-m", saved[1], gold, "--kbest", "3", "--max-length", "9").lines
+    short = sum(len(tree.words()) <= 9 for tree in _gold())
+    assert lines[0] == f"{short} sentences, lists of up to 3 trees"
+    titles = ("accuracy:", "size and speed:", "same best tree:", "shared among", "F1 by label:", "F1 by length:")
+    for title in (*titles, "complexity of phrases:", "complexity of tags:"):
+        assert any(line.startswith(title) for line in lines)
+    assert sum(line.split()[:1] == ["product"] for line in lines) == 4
+
+
+def test_no_product_is_told(saved: tuple[Path, Path], gold: Path) -> None:
+    outcome = latree("compare", "-m", saved[0], "-m", model("pcfg"), gold, "--kbest", "1")
+    assert (outcome.code, outcome.err) == (0, "latree: no product of all: only models of kind lvg can be multiplied\n")
+    assert done("compare", "-m", saved[0], "-m", model("pcfg"), gold, "--kbest", "1", "--quiet").out
+
+
+def test_the_same_file_twice(saved: tuple[Path, Path], gold: Path) -> None:
+    found = json.loads(done("compare", "-m", saved[0], "-m", saved[0], gold, "--kbest", "2", "--json").out)
+    assert [one["name"] for one in found["models"]] == ["a#1", "a#2", "product"]
+    assert found["same_best"][0][1] == found["shared_lists"][0][1] == 1.0
+
+
+def test_files_that_do_not_serve(saved: tuple[Path, Path], gold: Path, tmp_path: Path) -> None:
+    empty, table = tmp_path / "empty.mrg", write_conllu(tmp_path / "a.conllu", _gold()[:2])
+    empty.write_text("")
+    two = ["-m", saved[0], "-m", saved[1]]
+    faults: list[tuple[list[Any], str]] = [
+        (["-m", saved[0], "-m", model("hmm"), gold], "a hmm model tags but does not parse; only parsers are compared"),
+        (["-m", saved[0], "-m", tmp_path / "no.latree", gold], "no such model file"),
+        ([*two, empty], "no trees: the file is empty"),
+        ([*two, tmp_path / "no.mrg"], "cannot be read: No such file or directory"),
+        ([*two, table], "CoNLL-U has no trees to compare parsers on"),
+        ([*two, gold, "--max-length", "1"], "none of 40 sentences has up to 1 words"),
+        ([*two, gold, "--html", tmp_path / "no" / "page.html"], "does not exist"),
+    ]
+    for arguments, message in faults:
+        outcome = latree("compare", *arguments)
+        assert (outcome.code, outcome.out) == (1, "")
+        assert message in outcome.err
+        assert outcome.err.count("\n") == 1
+    one = latree("compare", "-m", saved[0], gold)
+    assert one.code == 2
+    assert "two models or more" in one.err
+
+
+# --- the page
+
+
+class _Reader(HTMLParser):
+    """Collects what a page holds, and checks that its elements nest."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: Counter[str] = Counter()
+        self.ids: set[str] = set()
+        self.links: set[str] = set()
+        self.texts: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        if tag != "meta":
+            self.open.append(tag)
+        values = dict(attributes)
+        assert not any(name.startswith("on") or name == "src" for name in values)
+        self.ids |= {str(values["id"])} if "id" in values else set()
+        self.links |= {str(values["href"])} if "href" in values else set()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data.strip())
+
+
+@pytest.mark.parametrize("compare", [_twins, _mixed])
+def test_the_page_has_all_tables_and_two_plots(compare: Any) -> None:
+    found = compare()
+    read = _Reader(comparison_page(found, EVIL))
+    for table in tables(found):
+        assert {*table.heads, *(cell for row in table.rows for cell in row)} <= {*read.texts, ""}
+    assert read.tags["table"] == len(list(tables(found)))
+    assert read.tags["svg"] == 2
+    assert read.tags["circle"] == len(found.models)
+    assert read.tags["rect"] == len(found.grammars) * len(found.categories(tags=False)[:12])
+    assert read.links == {f"#{place}" for place in read.ids}
+    assert not read.tags.keys() & {"script", "link", "img", "iframe", "object"}
+
+
+def test_the_page_of_models_that_say_nothing() -> None:
+    found = _twins()
+    mute = replace(found, models=[replace(one, complexity=Complexity(None, None, None, None)) for one in found.models])
+    read = _Reader(comparison_page(mute, "gold"))
+    assert read.tags["svg"] == 0
+    assert mute.to_json()["complexity"] == {"phrases": {}, "tags": {}}
+
+
+def test_the_page_is_written(saved: tuple[Path, Path], tmp_path: Path, gold: Path) -> None:
+    path = tmp_path / "page.html"
+    outcome = latree("compare", "-m", saved[0], "-m", saved[1], gold, "--kbest", "2", "--html", path)
+    assert (outcome.code, outcome.err) == (0, f"latree: written to {path}\n")
+    assert "Comparison of a, b" in _Reader(path.read_text(encoding="utf-8")).texts
