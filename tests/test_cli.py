@@ -146,3 +146,24 @@ def test_train_gm_lveg(tmp_path: Path) -> None:
     wrong = latree("train", "gm-lveg", part, "--subtypes", "4", "-o", path)
     assert wrong.code == 2
     assert "--subtypes is for lvg; gm-lveg has no use for it" in " ".join(wrong.err.split())
+
+
+def test_train_lvg_d(tmp_path: Path) -> None:
+    """Legs are told as epochs are; at several scales those of every stage; taggers too; products with other kinds."""
+    path, part = tmp_path / "d.latree", tmp_path / "part.mrg"
+    part.write_text("".join(toy("train").read_text(encoding="utf-8").splitlines(keepends=True)[:120]), encoding="utf-8")
+    small = ["--epochs", "1", "--iterations", "3"]
+    scales = ["--subtypes", "2", "--scales", "--penalty", "l1", "--strength", "0.1", "--jobs", "2"]
+    told = latree("train", "lvg-d", part, "--dev", toy("dev"), *small, *scales, "-o", path).err
+    assert "epoch 2 of 2: log P(T|w)" in told
+    assert load(path).training["dev"]["best"] > 50
+    assert done("parse", "-m", path, stdin="the girl sees a letter .\n").lines[0].startswith("(ROOT (S")
+    other = tmp_path / "g.latree"
+    done("train", "lvg", part, "--rounds", "1", "-o", other, "--quiet")
+    assert done("parse", "-m", path, "-m", other, stdin="the girl sees a letter .\n").lines[0].startswith("(ROOT (S")
+    tagged = write_conllu(tmp_path / "t.conllu", toy_trees("dev")[:60])
+    done("train", "lvg-d", tagged, *small, "--subtypes", "2", "-o", tmp_path / "t.latree", "--quiet")
+    assert done("tag", "-m", tmp_path / "t.latree", stdin="the girl sees a letter .\n").lines[0].startswith("the/DT")
+    wrong = latree("train", "lvg-d", part, "--start", "treebank", "-o", path)
+    assert wrong.code == 2
+    assert "--start treebank is not for lvg-d" in " ".join(wrong.err.split())

@@ -27,7 +27,7 @@ from latree.comparison import (
     subtypes_of,
 )
 from latree.comparison_html import comparison_page
-from latree.comparison_runs import Contender, Run, common_labels, product_of, run, run_all
+from latree.comparison_runs import Contender, Run, common_labels, run, run_all
 from latree.comparison_tables import tables
 from latree.errors import LatreeError
 from latree.evalb import Summary, score_pair
@@ -36,10 +36,12 @@ from latree.lveg_training import LvegOptions
 from latree.models.gm_lveg import GmLveg
 from latree.models.lvg import Lvg
 from latree.models.pcfg import Pcfg
+from latree.models.product import Product
 from latree.split_merge import SplitMergeOptions
 from latree.tree import Tree
 from tests.command import done, latree, model, toy_trees, write_conllu
 
+NO_PRODUCT = "a pcfg cannot be multiplied; lvg, lvg-d and gm-lveg can"
 QUICK = SplitMergeOptions(split_iterations=4, merge_iterations=3, smooth_iterations=2)
 EVIL = "<script>alert(1)</script>"
 K = 10
@@ -181,12 +183,12 @@ def test_the_product_is_one_more_model() -> None:
 
 def test_a_product_leaves_its_members_as_they_are() -> None:
     before = _lvg(0).cascade
-    both = product_of([_lvg(0), _lvg(1)])
+    both = Product([_lvg(0), _lvg(1)])
     assert both.cascade != before == _lvg(0).cascade
 
 
 def test_models_that_cannot_be_multiplied() -> None:
-    assert (_mixed().names, _mixed().no_product) == (["pcfg", EVIL], "only models of kind lvg can be multiplied")
+    assert (_mixed().names, _mixed().no_product) == (["pcfg", EVIL], NO_PRODUCT)
     other = Lvg(rounds=1, options=QUICK).fit(toy_trees("test"))
     found = compare_grammars([Contender("a", _lvg(0)), Contender("b", other)], _gold()[:4], 2)
     assert "other symbols or rules" in found.no_product
@@ -268,7 +270,7 @@ def test_another_process_says_the_same() -> None:
 
 
 def test_a_model_as_data_keeps_its_options() -> None:
-    both = product_of([_lvg(0), _lvg(1)])
+    both = Product([_lvg(0), _lvg(1)])
     sentences = [_gold()[0].words()]
     own = comparison_runs._run_state(both.kind, *both.state(), comparison_runs._options(both), sentences, 3)
     assert own.lists == run(both, sentences, 3).lists
@@ -316,7 +318,7 @@ def test_the_terminal(saved: tuple[Path, Path], gold: Path) -> None:
 
 def test_no_product_is_told(saved: tuple[Path, Path], gold: Path) -> None:
     outcome = latree("compare", "-m", saved[0], "-m", model("pcfg"), gold, "--kbest", "1")
-    assert (outcome.code, outcome.err) == (0, "latree: no product of all: only models of kind lvg can be multiplied\n")
+    assert (outcome.code, outcome.err) == (0, f"latree: no product of all: {NO_PRODUCT}\n")
     assert done("compare", "-m", saved[0], "-m", model("pcfg"), gold, "--kbest", "1", "--quiet").out
 
 

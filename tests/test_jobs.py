@@ -13,7 +13,7 @@ from itertools import chain, repeat
 import pytest
 
 from latree.errors import LatreeError
-from latree.jobs import interrupts_held, analyse_all
+from latree.jobs import analyse_all, interrupts_held
 from latree.models import load
 from latree.models.base import BATCH
 from tests.command import SLEEPS, model, toy_trees

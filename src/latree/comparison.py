@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from latree.arrays import Floats, Longs
-from latree.comparison_runs import Contender, Run, product_of, run_all
+from latree.comparison_runs import Contender, Run, run_all
 from latree.errors import LatreeError
 from latree.evalb import COLLINS, flatten
 from latree.grammar import Grammar
@@ -164,7 +164,7 @@ def compare_grammars(
 def _with_product(contenders: Sequence[Contender]) -> tuple[list[Contender], str]:
     """The models and, where they can be multiplied, their product; else why they cannot."""
     try:
-        return [*contenders, Contender(PRODUCT, product_of([one.model for one in contenders]))], ""
+        return [*contenders, Contender(PRODUCT, Product([one.model for one in contenders]))], ""
     except LatreeError as error:
         return list(contenders), str(error)
 

@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from copy import copy
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
@@ -16,9 +15,7 @@ from latree.errors import LatreeError
 from latree.jobs import interrupts_held
 from latree.labels import LabelRules
 from latree.models import from_state
-from latree.models.lvg import Lvg
 from latree.models.parser import Parser
-from latree.models.product import Product
 from latree.tree import Tree
 
 _WARM = 4  # sentences that are parsed before the clock starts: kernels are compiled, projections made
@@ -42,16 +39,6 @@ def common_labels(contenders: Sequence[Contender]) -> LabelRules:
                 f"{first.name} and {other.name} were trained with different label rules; no gold tree is right for both"
             )
     return rules
-
-
-def product_of(models: Sequence[Parser]) -> Product:
-    """All models as one.  Its members are copies, since a product sets how much its members prune."""
-    members = [copy(model) for model in models if isinstance(model, Lvg)]
-    if len(members) < len(models):
-        raise LatreeError("only models of kind lvg can be multiplied")
-    product = Product(members)
-    product.max_length = members[0].max_length
-    return product
 
 
 class Run(NamedTuple):

@@ -88,15 +88,9 @@ def _parser(paths: list[Path] | None, max_length: int | None) -> Parser:
         models.append(model)
     if len(models) == 1:
         return models[0]
-    from latree.models.lvg import Lvg
     from latree.models.product import Product
 
-    members = [model for model in models if isinstance(model, Lvg)]
-    if len(members) < len(models):
-        raise LatreeError("only models of kind lvg can be multiplied")
-    product = Product(members)
-    product.max_length = members[0].max_length
-    return product
+    return Product(models)
 
 
 def _prune_less(parser: Parser) -> None:
@@ -108,7 +102,9 @@ def _prune_less(parser: Parser) -> None:
 
 
 def _leave_out_pruner(parser: Parser) -> None:
-    if not hasattr(parser, "joint"):
+    from latree.models.gaussian import GaussianModel
+
+    if not isinstance(parser, GaussianModel):
         raise LatreeError(f"--alone is for gm-lveg; this is a {parser.kind}")
     parser.joint = False
 

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,10 +34,11 @@ class Kind(StrEnum):
     pcfg = "pcfg"
     hmm = "hmm"
     lvg = "lvg"
+    lvg_d = "lvg-d"
     gm_lveg = "gm-lveg"
 
 
-_LONG = (Kind.lvg, Kind.gm_lveg)  # trained in rounds or epochs, with checkpoints
+_LONG = (Kind.lvg, Kind.lvg_d, Kind.gm_lveg)  # trained in rounds or epochs, with checkpoints
 
 # The options that only some kinds have a use for.
 _FOR_PARSERS = ("labels", "phrase_cuts", "tag_cuts", "prefix_end", "binarize", "horizontal", "vertical")
@@ -45,12 +47,15 @@ _ITERATIONS = ("split_iterations", "merge_iterations", "smooth_iterations")
 _FOR_EM = ("rounds", "subtypes", "merge", "merge_iterations", "smooth_iterations")
 _FOR_VARIATIONAL = ("truncation", "concentration")
 _LIMIT = ("k_min", "k_max", "theta")
-_FOR_GAUSSIANS = ("dim", "components", "covariance", "epochs", "batch", "rate", "start", "max_length", *_LIMIT)
+_FOR_GAUSSIANS = ("dim", "components", "covariance", *_LIMIT)
+_FOR_GRADIENTS = ("epochs", "batch", "rate", "start", "max_length")
+_FOR_LOGLINEAR = ("penalty", "strength", "scales", "iterations", "stochastic")
 _OPTIONS_OF = {
     Kind.pcfg: _FOR_PARSERS,
     Kind.hmm: ("column",),
     Kind.lvg: (*_FOR_PARSERS, "column", *_FOR_SUBTYPES, *_ITERATIONS, "estimator", *_FOR_VARIATIONAL),
-    Kind.gm_lveg: (*_FOR_PARSERS, "column", "rounds", *_FOR_GAUSSIANS),
+    Kind.lvg_d: (*_FOR_PARSERS, "column", "rounds", "subtypes", *_FOR_GRADIENTS, *_FOR_LOGLINEAR),
+    Kind.gm_lveg: (*_FOR_PARSERS, "column", "rounds", *_FOR_GRADIENTS, *_FOR_GAUSSIANS),
 }
 
 
@@ -74,9 +79,9 @@ def train(
     ),
     rare: int = typer.Option(None, "--rare", min=1, help="Words up to this count stand in for the unseen ones."),
     rounds: int = typer.Option(
-        4, "--rounds", min=1, help="lvg: rounds of split and merge; gm-lveg: of the grammar that prunes."
+        4, "--rounds", min=1, help="lvg, lvg-d: rounds of split and merge; gm-lveg: of the grammar that prunes."
     ),
-    subtypes: int = typer.Option(None, "--subtypes", min=1, help="lvg: so many for every symbol, none merged."),
+    subtypes: int = typer.Option(None, "--subtypes", min=1, help="lvg, lvg-d: so many a symbol, none merged."),
     merge: float = typer.Option(0.5, "--merge", min=0.0, max=1.0, help="lvg: share of the splits taken back."),
     split_iterations: int = typer.Option(50, "--split-iterations", min=1, help="lvg: EM after splitting."),
     merge_iterations: int = typer.Option(20, "--merge-iterations", min=1, help="lvg: EM after merging."),
@@ -92,13 +97,22 @@ def train(
     dim: int = typer.Option(3, "--dim", min=1, help="gm-lveg: dimensions of the latent vectors."),
     components: int = typer.Option(4, "--components", min=1, help="gm-lveg: Gaussians of a rule."),
     covariance: Literal["diagonal", "spherical"] = typer.Option("spherical", "--covariance", help="gm-lveg: of these."),
-    epochs: int = typer.Option(10, "--epochs", min=1, help="gm-lveg: passes over the treebank; dev picks the best."),
-    batch: int = typer.Option(32, "--batch", min=1, help="gm-lveg: sentences in a step."),
-    rate: float = typer.Option(0.01, "--rate", min=0.0, help="gm-lveg: length of a step."),
-    start: Literal["treebank", "subtypes"] = typer.Option(
-        "treebank", "--start", help="gm-lveg: begin as the treebank grammar, or as one with subtypes."
+    epochs: int = typer.Option(
+        None, "--epochs", min=1, help="gm-lveg: passes over the treebank (10); lvg-d: legs (3); dev picks the best."
     ),
-    max_length: int = typer.Option(50, "--max-length", min=1, help="gm-lveg: longer sentences are not trained on."),
+    batch: int = typer.Option(None, "--batch", min=1, help="Sentences in a step (gm-lveg: 32, lvg-d: 128)."),
+    rate: float = typer.Option(None, "--rate", min=0.0, help="Length of a step of Adam (gm-lveg: 0.01, lvg-d: 0.05)."),
+    start: Literal["treebank", "subtypes", "generative", "zero"] = typer.Option(
+        None,
+        "--start",
+        help="gm-lveg: begin as the treebank grammar, or one with subtypes; lvg-d: as the generative one, or at zero.",
+    ),
+    penalty: Literal["l1", "l2"] = typer.Option("l2", "--penalty", help="lvg-d: on how far weights move."),
+    strength: float = typer.Option(None, "--strength", min=0.0, help="lvg-d: of the penalty."),
+    scales: bool = typer.Option(False, "--scales", help="lvg-d: each production as fine as it needs to be."),
+    iterations: int = typer.Option(None, "--iterations", min=1, help="lvg-d: of L-BFGS or OWL-QN in a leg."),
+    stochastic: int = typer.Option(None, "--stochastic", min=0, help="lvg-d: passes of Adam that come first."),
+    max_length: int = typer.Option(50, "--max-length", min=1, help="By gradient: longer sentences are left out."),
     k_min: int = typer.Option(0, "--k-min", min=0, help="gm-lveg: mixtures of at most so many Gaussians stay whole."),
     k_max: int = typer.Option(0, "--k-max", min=0, help="gm-lveg: Gaussians kept of a mixture at most; 0: all, exact."),
     theta: float = typer.Option(
@@ -131,17 +145,15 @@ def train(
         options |= {"subtypes": subtypes or 8} if tags else {"rounds": rounds, "subtypes": subtypes}
         if estimator == "variational":
             options |= _variational(tags, truncation, concentration)
+    given: dict[str, Any] = {"epochs": epochs, "batch": batch, "rate": rate, "start": start, "max_length": max_length}
+    if kind is Kind.lvg_d:
+        given |= {"penalty": penalty, "strength": strength, "scales": scales}
+        given |= {"iterations": iterations, "stochastic": stochastic}
+        options = _loglinear(tags, seed, rounds, subtypes, options, given)
     if kind is Kind.gm_lveg:
-        numbers: dict[str, Any] = {
-            "dim": dim,
-            "components": components,
-            "covariance": covariance,
-            "epochs": epochs,
-            "batch": batch,
-        }
-        numbers |= {"rate": rate, "start": start, "max_length": max_length}
-        numbers |= {"k_min": k_min, "k_max": k_max, "theta": theta}
-        options = _gaussian(tags, seed, rounds, options, numbers)
+        given |= {"dim": dim, "components": components, "covariance": covariance}
+        given |= {"k_min": k_min, "k_max": k_max, "theta": theta}
+        options = _gaussian(tags, seed, rounds, options, given)
     source: Iterator[Any]
     if tags:
         source = training.read_all_tagged(treebank, form, tag_column)
@@ -151,7 +163,7 @@ def train(
     data = common.with_progress(source, "reading", quiet)
     score = _dev_score(dev, form, jobs, quiet)
     if kind in _LONG:
-        model = _fit_long(kind, fresh, data, output, score, resume=resume, quiet=quiet)
+        model = _fit_long(kind, fresh, data, output, score, resume=resume, quiet=quiet, jobs=jobs)
     else:
         model = fresh.fit(data)
     model.training |= {
@@ -176,18 +188,46 @@ def _dev_score(dev: str | None, form: Format | None, jobs: int, quiet: bool) -> 
     return lambda model: {"data": Path(dev).name, **training.score_dev(model, dev, form, jobs, quiet)}
 
 
-def _gaussian(tags: bool, seed: int, rounds: int, pruner: dict[str, Any], numbers: dict[str, Any]) -> dict[str, Any]:
+def _gaussian(tags: bool, seed: int, rounds: int, pruner: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     """The options of a Gaussian mixture grammar, and with these its pruner, which the other options are for."""
     from latree.lveg_training import LvegOptions
     from latree.models.hmm import Hmm
     from latree.models.lvg import Lvg
 
-    if tags and numbers["start"] == "subtypes":
+    _check_start(Kind.gm_lveg, given["start"], ("treebank", "subtypes"))
+    if tags and given["start"] == "subtypes":
         raise LatreeError("--start subtypes is for parsers; a tagger begins as the treebank's")
-    own = {"options": LvegOptions(**numbers), "seed": seed}
+    own = {"options": LvegOptions(**_not_none(given)), "seed": seed}
     if tags:
         return own | {"pruner": Hmm(**pruner), "column": pruner["column"]}
     return own | {"pruner": Lvg(rounds=rounds, seed=seed, **pruner)}
+
+
+def _loglinear(
+    tags: bool, seed: int, rounds: int, subtypes: int | None, pruner: dict[str, Any], given: dict[str, Any]
+) -> dict[str, Any]:
+    """The options of a log-linear grammar, and with these the generative one that it begins at and prunes by."""
+    from latree.loglinear_training import LoglinearOptions
+    from latree.models.lvg import Lvg
+    from latree.models.lvg_tagger import LvgTagger
+
+    _check_start(Kind.lvg_d, given["start"], ("generative", "zero"))
+    own = {"options": LoglinearOptions(**_not_none(given)), "seed": seed}
+    if tags:
+        return own | {"pruner": LvgTagger(subtypes=subtypes or 4, seed=seed, **pruner), "column": pruner["column"]}
+    if given["scales"] and subtypes is None:
+        subtypes = 2**rounds  # nothing is merged: what is not needed is not divided
+    return own | {"pruner": Lvg(rounds=rounds, subtypes=subtypes, seed=seed, **pruner)}
+
+
+def _check_start(kind: Kind, start: str | None, choices: tuple[str, ...]) -> None:
+    if start is not None and start not in choices:
+        raise typer.BadParameter(f"--start {start} is not for {kind}, which has {' and '.join(choices)}")
+
+
+def _not_none(given: dict[str, Any]) -> dict[str, Any]:
+    """What was not given is as the options have it."""
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _check_options(context: typer.Context, kind: Kind) -> None:
@@ -255,7 +295,9 @@ def _fit_in_rounds(estimator: Any, data: Any, dev: Dev, checkpoint: Checkpoint, 
     return estimator.fit(data, Training(reporter.watch, reporter.after_round, checkpoint, resume))
 
 
-def _fit_in_epochs(estimator: Any, data: Any, dev: Dev, checkpoint: Checkpoint, *, resume: bool, quiet: bool) -> Any:
+def _fit_in_epochs(
+    estimator: Any, data: Any, dev: Dev, checkpoint: Checkpoint, *, resume: bool, quiet: bool, jobs: int
+) -> Any:
     """Fit by gradient; the best epoch on dev is kept."""
     from latree.models.pruned import GradientTraining
 
@@ -266,19 +308,21 @@ def _fit_in_epochs(estimator: Any, data: Any, dev: Dev, checkpoint: Checkpoint, 
             model.training["dev"] = {**scores, "best": value}
         return value
 
-    reporter = training.EpochReporter(estimator.options.epochs, quiet)
+    reporter = training.EpochReporter(estimator.stages * estimator.options.epochs, quiet)
     chosen = score if dev is not None else None
-    return estimator.fit(data, GradientTraining(reporter.watch, reporter.after_epoch, chosen, checkpoint, resume))
+    return estimator.fit(data, GradientTraining(reporter.watch, reporter.after_epoch, chosen, checkpoint, resume, jobs))
 
 
-def _fit_long(kind: Kind, estimator: Any, data: Any, output: Path, dev: Dev, *, resume: bool, quiet: bool) -> Any:
+def _fit_long(
+    kind: Kind, estimator: Any, data: Any, output: Path, dev: Dev, *, resume: bool, quiet: bool, jobs: int
+) -> Any:
     """Fit with a checkpoint, which goes when the model is there."""
     from latree.checkpoint import Checkpoint
 
     checkpoint = Checkpoint(output.with_name(f"{output.name}.checkpoint"), estimator.identity())
     if resume and not checkpoint.path.exists():
         common.note(f"{checkpoint.path}: no checkpoint there; training from the start")
-    fit = _fit_in_rounds if kind is Kind.lvg else _fit_in_epochs
+    fit = _fit_in_rounds if kind is Kind.lvg else partial(_fit_in_epochs, jobs=jobs)
     with common.telling_of_compilation(quiet):
         model = fit(estimator, data, dev, checkpoint, resume=resume, quiet=quiet)
     model.save(output)

@@ -112,6 +112,11 @@ class ForestModel(ABC, Generic[Result]):
         """P(word | tag) of every word, [words, tags' subtypes laid end to end]."""
         return self.lexicon.emissions(tokens)
 
+    @property
+    def columns(self) -> int:
+        """How many numbers a word's row of emissions has."""
+        return int(self.widths()[self.grammar.first_tag :].sum())
+
     def unit_emissions(self, units: Sequence[tuple[str | None, str | None]]) -> Floats:
         """P(w | tag) [units, tags] of known words, or of unknown words of given classes (`Lexicon.unit_row`)."""
         return np.stack([self.lexicon.unit_row(*unit) for unit in units])

@@ -28,6 +28,7 @@ from latree.loglinear import Batch, LogLinear, Weights, many_scales, one_scale
 from latree.loglinear_start import log_rules, log_words, split_changes
 from latree.loglinear_training import LoglinearOptions, Objective, fit_leg, stochastic_passes
 from latree.models.pruned import Example, GradientTraining, PrunedModel, part_of
+from latree.models.subtyped import doublings
 from latree.refinement import Refinement
 from latree.search import Search
 from latree.subtypes import Layout
@@ -49,7 +50,7 @@ class LoglinearModel(PrunedModel):
     @property
     def stages(self) -> int:
         """At several scales: before any split, and after each."""
-        return self.pruner.history.rounds + 1 if self.options.scales else 1
+        return doublings(self.pruner.subtypes or 1) + 1 if self.options.scales else 1
 
     def identity(self) -> dict[str, Any]:
         options = self.options.to_json()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -62,6 +63,11 @@ class PrunedModel(ForestModel[Any]):
     seed: int
 
     # -- training
+
+    @property
+    def stages(self) -> int:
+        """How often all epochs are gone through."""
+        return 1
 
     def fit(self, data: Iterable[Any], how: GradientTraining | None = None) -> Self:
         """Train the pruner where need be, then the weights: on trees, or on sentences as (words, tags)."""
@@ -163,6 +169,10 @@ class PrunedModel(ForestModel[Any]):
     def emissions(self, tokens: Sequence[str]) -> Floats:
         return np.concatenate([self.pruner.emissions(tokens), self.own_columns(tokens)], axis=1)
 
+    @property
+    def columns(self) -> int:
+        return int(self.pruner.columns) + self.own_width
+
     def pruners_part(self, emissions: Floats) -> Floats:
         return np.ascontiguousarray(emissions[:, : -self.own_width])
 
@@ -262,6 +272,7 @@ class PrunedParser(PrunedModel, Parser):
             return
         if self.cascade is None:
             raise LatreeError(f"the pruner has no subtypes, it is a {self.pruner.kind}: there is one threshold")
+        self.pruner = copy(self.pruner)  # another model may have the same one
         self.pruner.cascade, self.threshold = value, value.chart
 
 
