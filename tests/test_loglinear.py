@@ -19,6 +19,7 @@ from latree.grammar import NONE
 from latree.infer import infer
 from latree.labels import LabelRules
 from latree.loglinear import Batch, log_likelihood
+from latree.loglinear_start import grown
 from latree.loglinear_training import LoglinearOptions, Objective, fit_leg
 from latree.models.loglinear import LoglinearModel
 from latree.models.lvg import Lvg
@@ -34,6 +35,7 @@ from latree.subtypes import Layout
 QUICK = SplitMergeOptions(split_iterations=20, merge_iterations=10, smooth_iterations=5)
 SMALL = LoglinearOptions(epochs=2, iterations=4, batch=32)
 SCALES = replace(SMALL, scales=True, penalty="l1", strength=0.1)
+FROM_ZERO = replace(SCALES, start="zero", strength=0.01)
 LEG = replace(SMALL, epochs=1)
 
 Tagged = list[tuple[list[str], list[str]]]
@@ -138,16 +140,20 @@ def test_it_starts_as_the_generative_grammar(trees: list[Tree], lvg: Lvg) -> Non
 
 def test_at_several_scales_it_starts_as_the_unsplit_grammar(trees: list[Tree], lvg: Lvg) -> None:
     flat = Lvg(rounds=0).fit(trees)
-    model = LvgD(options=replace(SCALES, epochs=0), pruner=lvg).fit(trees)
+    model = LvgD(options=replace(SCALES, epochs=0, gain=1e9), pruner=lvg).fit(trees)
+    assert model.tree is not None
+    assert not model.delta.any()
+    assert model.tree.nodes == len(model.grammar.rules) + len(model.lexical.tag)
     model.adopt(flat)
-    model.model = model._structure()
+    model.size = flat.size
+    model.model = model._structure(flat.size)
     model.prepare()
     for tree in trees[:20]:
         assert model.log_prob_tree(tree) == pytest.approx(flat.log_prob_tree(tree), abs=1e-6)
 
 
 def test_dividing_changes_nothing_by_itself(trees: list[Tree], lvg: Lvg) -> None:
-    options = replace(SCALES, epochs=1, noise=0.0, start="zero")
+    options = replace(FROM_ZERO, epochs=1, noise=0.0)
     model = LvgD(options=options, pruner=Lvg(rounds=0).fit(trees)).fit(trees)
     before = [model.log_prob_tree(tree) for tree in trees[:10]]
     model._divide(np.random.default_rng(0))
@@ -156,15 +162,25 @@ def test_dividing_changes_nothing_by_itself(trees: list[Tree], lvg: Lvg) -> None
     np.testing.assert_allclose([model.log_prob_tree(tree) for tree in trees[:10]], before)
 
 
-def test_a_split_starts_as_the_generative_grammar(trees: list[Tree], lvg: Lvg) -> None:
-    options = replace(SCALES, epochs=0, floor=1e-12)
-    model = LvgD(options=options, pruner=lvg).fit(trees)
-    model._divide(np.random.default_rng(0))
-    model.prepare()
+@pytest.mark.parametrize("subtypes", [2, 4])
+def test_all_scales_open_start_as_the_generative_grammar(trees: list[Tree], subtypes: int) -> None:
+    lvg = Lvg(subtypes=subtypes, options=QUICK).fit(trees)
+    model = LvgD(options=replace(SCALES, epochs=0, floor=1e-12, gain=-np.inf), pruner=lvg).fit(trees)
     usual = [tree for tree in trees if (model.lexical.joined_rules_of(tree.words())[0] == NONE).all()]
     assert len(usual) > 20  # a rare word in front may be of another class than elsewhere
     for tree in usual:
         assert model.log_prob_tree(tree) == pytest.approx(lvg.log_prob_tree(tree), abs=1e-4)
+
+
+def test_a_node_is_divided_where_that_gains(trees: list[Tree]) -> None:
+    lvg = Lvg(subtypes=4, options=QUICK).fit(trees)
+    lexical = LvgD(options=replace(SCALES, epochs=0), pruner=lvg).fit(trees).lexical
+    nodes = [grown(lvg, lexical, 0.02, gain)[0].nodes for gain in (-np.inf, 0.5, 2.0, 1e9)]
+    assert nodes == sorted(nodes, reverse=True)
+    assert nodes[-1] == len(lvg.grammar.rules) + len(lexical.tag) < nodes[2] < nodes[1] < nodes[0]
+    tree, delta = grown(lvg, lexical, 0.02, 2.0)
+    for parent in np.unique(tree.parent[tree.parent != NONE]).tolist():
+        assert delta[tree.parent == parent].any()
 
 
 def test_scales_need_subtypes_that_are_not_merged(trees: list[Tree]) -> None:
@@ -205,7 +221,7 @@ def test_all_scales_open_are_as_good_as_one(trees: list[Tree], lvg: Lvg) -> None
     assert model.tree is not None
     rules = np.concatenate([model.grammar.rules > 0, np.tile([True, False, False], (len(model.lexical.tag), 1))])
     model.tree = Refinement.whole(len(rules)).divided(np.ones(len(rules), bool), rules)
-    model.model = model._structure()
+    model.model = model._structure(model.size)
     rng = np.random.default_rng(0)
     model.delta = rng.standard_normal(model.model.parameters)
     weights = model.model.weights(model.delta)
@@ -265,12 +281,14 @@ def test_what_is_zero_is_not_divided(multiscale: LvgD) -> None:
 # -- training
 
 
-@pytest.mark.parametrize("options", [SMALL, SCALES, replace(SMALL, penalty="l1"), replace(SMALL, start="zero")])
+@pytest.mark.parametrize(
+    "options", [SMALL, SCALES, FROM_ZERO, replace(SMALL, penalty="l1"), replace(SMALL, start="zero")]
+)
 def test_training_raises_the_likelihood(trees: list[Tree], lvg: Lvg, options: LoglinearOptions) -> None:
     seen: list[float] = []
     how = GradientTraining(after_epoch=lambda model, report: seen.append(report.log_likelihood))
     LvgD(options=replace(options, stochastic=1), pruner=lvg).fit(trees, how)
-    assert len(seen) == (4 if options.scales else 2)
+    assert len(seen) == (4 if options is FROM_ZERO else 2)
     assert seen == sorted(seen)
     assert max(seen) < 0  # the gold tree is in its forest: log P(T | w) is that of a probability
 
@@ -325,7 +343,7 @@ def test_parses_have_honest_probabilities(multiscale: LvgD, trees: list[Tree]) -
         assert multiscale.parse(tree.words(), "viterbi").tree is not None
 
 
-@pytest.mark.parametrize("options", [SMALL, SCALES])
+@pytest.mark.parametrize("options", [SMALL, SCALES, FROM_ZERO])
 def test_a_training_cut_short_goes_on_exactly(
     trees: list[Tree], lvg: Lvg, options: LoglinearOptions, tmp_path: Path
 ) -> None:
@@ -347,8 +365,7 @@ def test_a_training_cut_short_goes_on_exactly(
 
 
 def test_the_same_seed_gives_the_same_model(trees: list[Tree], lvg: Lvg) -> None:
-    options = replace(SCALES, start="zero", strength=0.001)
-    models = [LvgD(options=options, pruner=lvg, seed=seed).fit(trees) for seed in (3, 3, 4)]
+    models = [LvgD(options=replace(FROM_ZERO, strength=0.001), pruner=lvg, seed=seed).fit(trees) for seed in (3, 3, 4)]
     np.testing.assert_array_equal(models[0].delta, models[1].delta)
     assert not np.array_equal(models[0].delta, models[2].delta)
 

@@ -1,17 +1,20 @@
 """Where the training of a log-linear grammar begins: at a generative grammar of the same subtypes.
 
 With one scale its weights are the base.  At several, the unsplit grammar is the base, and what each split of the
-generative grammar changed is where the new parameters begin: a penalty then leaves of it what is of use.
+generative grammar changed is where a node's parameter begins.  Nodes are divided where that raises the likelihood of
+the treebank enough, and a penalty then leaves of it what is of use to tell right trees from wrong ones.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from latree.arrays import Floats, Longs
-from latree.grammar import NONE
+from latree.grammar import NONE, Grammar
 from latree.lexical_rules import UNSEEN, LexicalRules, subtype_emissions
 from latree.refinement import Refinement
 
@@ -34,6 +37,74 @@ def log_words(source: Any, lexical: LexicalRules, level: int) -> Floats:
     return found
 
 
+def grown(source: Any, lexical: LexicalRules, share: float, least: float) -> tuple[Refinement, Floats]:
+    """Refinement trees as fine as the generative grammar makes worthwhile, and the parameters of their nodes.
+
+    A node is divided where all the splits below it gain at least so many nats.
+    """
+    splits = split_ports(source.grammar, lexical)
+    tree = Refinement.whole(len(splits))
+    delta, fresh = np.zeros(tree.nodes), np.arange(tree.nodes)
+    for level in range(source.history.rounds):
+        chosen = np.zeros(tree.nodes, bool)
+        chosen[fresh] = _gains(source, lexical, tree, fresh, level, share) >= least
+        before, tree = tree.nodes, tree.divided(chosen, splits)
+        fresh = np.arange(before, tree.nodes)
+        delta = np.append(delta, split_changes(source, lexical, tree, fresh, level + 1, share))
+    return tree, delta
+
+
+def split_ports(grammar: Grammar, lexical: LexicalRules) -> NDArray[np.bool_]:
+    """[productions, 3] at which ports a rule of the grammar, or a lexical rule, has a symbol with subtypes."""
+    return np.concatenate([grammar.rules > 0, np.tile([True, False, False], (len(lexical.tag), 1))])
+
+
+def _gains(source: Any, lexical: LexicalRules, tree: Refinement, nodes: Longs, level: int, share: float) -> Floats:
+    """How much the likelihood of the treebank would suffer if nodes of this level were not divided: the sum over the
+    finest cells below of expected count times change of the log weight."""
+    of_rule, place = _cells(source, tree, nodes, level)
+    rules = _gain(_rule_counts(source), _rule_homes(source, level), *_both(_rule_distances, source, share, level))
+    counts = _word_counts(source, lexical)
+    homes = np.arange(len(counts)) >> (source.history.rounds - level)
+    words = _gain(counts, homes, *_both(_word_distances, source, lexical, level))
+    return np.where(of_rule, rules[np.where(of_rule, place, 0)], words[np.where(of_rule, 0, place)])
+
+
+def _both(distances: Callable[..., Floats], source: Any, about: Any, level: int) -> tuple[Floats, Floats]:
+    """At the finest level, and at this."""
+    return distances(source, about, source.history.rounds), distances(source, about, level)
+
+
+def _gain(count: Floats, home: Longs, fine: Floats, coarse: Floats) -> Floats:
+    """[coarse cells] where `home` says which of these each fine cell lies in."""
+    size = len(coarse)
+    return np.asarray(np.bincount(home, count * fine, size) - np.bincount(home, count, size) * coarse, np.float64)
+
+
+def _rule_counts(source: Any) -> Floats:
+    """[finest cells of all rules] expected in the treebank."""
+    layout = source.layout
+    counts: Floats = source.theta * np.repeat(source.frequency[layout.row_parent], np.diff(layout.row))
+    return counts
+
+
+def _rule_homes(source: Any, level: int) -> Longs:
+    """[finest cells of all rules] the cell of an earlier level that each lies in."""
+    layout, early, steps = source.layout, source.levels[level].layout, source.history.rounds - level
+    rule, *cell = layout.coordinates(np.arange(int(layout.start[-1])))
+    x, y, z = (port >> steps for port in cell)
+    homes: Longs = early.start[rule] + (x * early.dims[rule, 1] + y) * early.dims[rule, 2] + z
+    return homes
+
+
+def _word_counts(source: Any, lexical: LexicalRules) -> Floats:
+    """[lexical rules and subtypes] expected in the treebank."""
+    emissions, width = subtype_emissions(source, lexical)
+    first = source.layout.offset[source.grammar.first_tag + lexical.tag]
+    counts: Floats = emissions * source.frequency[np.repeat(first, width) + np.arange(len(emissions)) % width.max()]
+    return counts
+
+
 def split_changes(
     source: Any, lexical: LexicalRules, tree: Refinement, nodes: Longs, level: int, share: float
 ) -> Floats:
@@ -44,23 +115,36 @@ def split_changes(
 
 
 def _distance(source: Any, lexical: LexicalRules, tree: Refinement, nodes: Longs, level: int, share: float) -> Floats:
-    """How far the log weights of nodes of a level are from the unsplit grammar's."""
-    rules = len(source.grammar.rules)
-    layout, first = source.levels[level].layout, (1 << level) - 1  # of a split tree's nodes of that depth
-    production, place = tree.production[nodes], np.maximum(tree.place[nodes] - first, 0)
+    """How far the log weights of nodes of a level are from the unsplit grammar's; of words that are joined with their
+    class, what the class does not say already."""
+    of_rule, place = _cells(source, tree, nodes, level)
+    words = _word_distances(source, lexical, level).reshape(-1, 1 << level)
+    joined = lexical.joined_rule
+    words = words - np.where(joined == NONE, 0.0, 1.0)[:, None] * words[joined]
     found = np.empty(len(nodes))
-    of_rule = production < rules
-    rule, (x, y, z) = production[of_rule], place[of_rule].T
-    cell = layout.start[rule] + (x * layout.dims[rule, 1] + y) * layout.dims[rule, 2] + z
-    even = np.log(source.coarse_theta()[rule] / (layout.dims[rule, 1] * layout.dims[rule, 2]))
-    found[of_rule] = log_rules(source, level, share)[cell] - even
-    found[~of_rule] = _word_distance(source, lexical, level)[production[~of_rule] - rules, place[~of_rule, 0]]
+    found[of_rule] = _rule_distances(source, share, level)[place[of_rule]]
+    found[~of_rule] = words.ravel()[place[~of_rule]]
     return found
 
 
-def _word_distance(source: Any, lexical: LexicalRules, level: int) -> Floats:
-    """[lexical rules, subtypes]; of words that are joined with their class, what the class does not say already."""
-    fine = log_words(source, lexical, level).reshape(-1, 1 << level)
-    found = fine - log_words(source, lexical, 0)[:, None]
-    joined = lexical.joined_rule
-    return np.asarray(found - np.where(joined == NONE, 0.0, 1.0)[:, None] * found[joined], np.float64)
+def _cells(source: Any, tree: Refinement, nodes: Longs, level: int) -> tuple[NDArray[np.bool_], Longs]:
+    """Of nodes of a level: whether each is a rule's, and its cell among those of all rules or of all words."""
+    rules, layout = len(source.grammar.rules), source.levels[level].layout
+    production, place = tree.production[nodes], np.maximum(tree.place[nodes] - ((1 << level) - 1), 0)
+    of_rule, (x, y, z) = production < rules, place.T
+    rule = np.where(of_rule, production, 0)
+    cell = layout.start[rule] + (x * layout.dims[rule, 1] + y) * layout.dims[rule, 2] + z
+    return of_rule, np.where(of_rule, cell, (production - rules) * (1 << level) + x)
+
+
+def _rule_distances(source: Any, share: float, level: int) -> Floats:
+    """[cells of all rules] how far log weights of a level are from the unsplit grammar's."""
+    layout = source.levels[level].layout
+    even = np.log(source.coarse_theta() / (layout.dims[:, 1] * layout.dims[:, 2]))
+    found: Floats = log_rules(source, level, share) - np.repeat(even, np.diff(layout.start))
+    return found
+
+
+def _word_distances(source: Any, lexical: LexicalRules, level: int) -> Floats:
+    """[lexical rules and subtypes] the same of words."""
+    return log_words(source, lexical, level) - np.repeat(log_words(source, lexical, 0), 1 << level)

@@ -41,6 +41,7 @@ class LoglinearOptions:
     joined: int = 5  # words with at most so many tokens have their class's weights beside their own
     threshold: float = 1e-4  # edges of a lower posterior under the pruner are dropped
     floor: float = 0.02  # share of the unsplit grammar in the start: cells that EM emptied come to life again
+    gain: float = 1.0  # nats that dividing a node must gain, where several scales begin at the generative grammar
     noise: float = 0.01  # in the first parameters, where subtypes begin alike
     max_length: int = 50  # longer sentences are not trained on
 
@@ -63,8 +64,8 @@ class Objective:
 
     def __call__(self, delta: Floats) -> tuple[float, Floats]:
         value, gradient = self.log_likelihood(delta)
-        if np.isfinite(value) and not np.isfinite(gradient).all():
-            raise LatreeError("the gradient is no number any more; the last checkpoint is good")
+        if not np.isfinite(value) or not np.isfinite(gradient).all():
+            return np.inf, np.zeros_like(delta)  # too far: the optimisers take a shorter step
         self.watch(value)
         return -value + self.options.ridge / 2 * float(delta @ delta), self.options.ridge * delta - gradient
 
@@ -76,6 +77,8 @@ def fit_leg(objective: Objective, delta: Floats) -> Floats:
         return OwlQn(iterations=options.iterations).minimise(objective, delta, options.strength).x
     limits = {"maxiter": options.iterations, "maxcor": MEMORY}
     found = minimize(objective, delta, jac=True, method="L-BFGS-B", options=limits)
+    if not np.isfinite(found.fun):
+        raise LatreeError("the likelihood or its gradient is no number any more; the last checkpoint is good")
     return np.asarray(found.x, np.float64)
 
 

@@ -25,7 +25,7 @@ from latree.infer import Inference, infer, inside_only
 from latree.learn import EpochReport
 from latree.lexical_rules import UNSEEN, LexicalRules
 from latree.loglinear import Batch, LogLinear, Weights, many_scales, one_scale
-from latree.loglinear_start import log_rules, log_words, split_changes
+from latree.loglinear_start import grown, log_rules, log_words, split_ports
 from latree.loglinear_training import LoglinearOptions, Objective, fit_leg, stochastic_passes
 from latree.models.pruned import Example, GradientTraining, PrunedModel, part_of
 from latree.models.subtyped import doublings
@@ -49,8 +49,11 @@ class LoglinearModel(PrunedModel):
 
     @property
     def stages(self) -> int:
-        """At several scales: before any split, and after each."""
-        return doublings(self.pruner.subtypes or 1) + 1 if self.options.scales else 1
+        """At several scales, from zero: before any split, and after each."""
+        if not self.options.scales or self.options.start == "generative":
+            return 1
+        trained = hasattr(self.pruner, "history")
+        return 1 + (self.pruner.history.rounds if trained else doublings(self.pruner.subtypes or 1))
 
     def identity(self) -> dict[str, Any]:
         options = self.options.to_json()
@@ -87,7 +90,7 @@ class LoglinearModel(PrunedModel):
         self.delta = chosen
         if self.tree is not None:
             self._collapse()
-            self.model = self._structure()
+            self.model = self._structure(self.size)
         self.delta = self.delta.astype(np.float32).astype(np.float64)  # as a file keeps it
         self.prepare()
 
@@ -116,15 +119,24 @@ class LoglinearModel(PrunedModel):
         scheme, tags = self.pruner.lexicon.scheme, len(self.grammar.tags)
         self.lexical = LexicalRules.of(tagged, scheme, tags, 0, self.options.joined)
         if self.options.scales:
-            if self.options.start == "generative" and self.pruner.subtypes is None:
-                raise LatreeError("several scales begin at a grammar with a fixed number of subtypes, none merged")
+            self._begin_at_several_scales()
+        else:
+            self.size, self.model = self.pruner.size, self._structure(self.pruner.size)
+            noise = self.options.noise if self.options.start == "zero" else 0.0
+            self.delta = noise * rng.standard_normal(self.model.parameters)
+
+    def _begin_at_several_scales(self) -> None:
+        """From zero nothing is divided yet; else what the generative grammar tells apart."""
+        if self.options.start == "zero":
             self.size = np.ones(len(self.grammar.symbols), np.int64)
             self.tree = Refinement.whole(len(self.grammar.rules) + len(self.lexical.tag))
+            self.delta = np.zeros(self.tree.nodes)
         else:
+            if (self.pruner.size[1:] != 1 << self.pruner.history.rounds).any():
+                raise LatreeError("several scales begin at a grammar with a fixed number of subtypes, none merged")
             self.size = self.pruner.size
-        self.model = self._structure()
-        noise = self.options.noise if self.options.start == "zero" and not self.options.scales else 0.0
-        self.delta = noise * rng.standard_normal(self.model.parameters)
+            self.tree, self.delta = grown(self.pruner, self.lexical, self.options.floor, self.options.gain)
+        self.model = self._structure(self.size)
 
     def _divide(self, rng: np.random.Generator) -> None:
         """Nodes that matter are divided, after those that do not are dropped."""
@@ -132,27 +144,19 @@ class LoglinearModel(PrunedModel):
         self._collapse()
         matter = (self.delta != 0) | (self.tree.parent == NONE)
         self.size = np.where(np.arange(len(self.size)) == 0, 1, 2 * self.size)
-        words = np.tile([True, False, False], (len(self.lexical.tag), 1))
-        before, self.tree = self.tree.nodes, self.tree.divided(matter, np.concatenate([self.grammar.rules > 0, words]))
-        self.delta = np.append(self.delta, self._fresh(np.arange(before, self.tree.nodes), rng))
-        self.model = self._structure()
-
-    def _fresh(self, nodes: Longs, rng: np.random.Generator) -> Floats:
-        """Where the parameters of new nodes begin."""
-        assert self.tree is not None
-        if self.options.start == "zero":
-            return self.options.noise * rng.standard_normal(len(nodes))
-        level = int(self.size.max()).bit_length() - 1
-        return split_changes(self.pruner, self.lexical, self.tree, nodes, level, self.options.floor)
+        before, self.tree = self.tree.nodes, self.tree.divided(matter, split_ports(self.grammar, self.lexical))
+        fresh = self.options.noise * rng.standard_normal(self.tree.nodes - before)
+        self.delta = np.append(self.delta, fresh)
+        self.model = self._structure(self.size)
 
     def _collapse(self) -> None:
         assert self.tree is not None
         alive = self.tree.kept(self.delta)
         self.tree, self.delta = self.tree.restricted(alive), self.delta[alive]
 
-    def _structure(self) -> LogLinear:
-        """How parameters make weights, for the subtypes and scales as they are."""
-        layout = Layout(self.grammar, self.size)
+    def _structure(self, size: Longs) -> LogLinear:
+        """How parameters make weights, for so many subtypes and the scales as they are."""
+        layout = Layout(self.grammar, size)
         if self.tree is not None:
             return many_scales(layout, self.lexical.tag, *self._base(0), self.tree)
         return one_scale(layout, self.lexical.tag, *self._base(self.pruner.history.rounds))
@@ -262,5 +266,5 @@ class LoglinearModel(PrunedModel):
         self.lexical = LexicalRules.from_arrays(part_of("lexical.", arrays), tags, header["scheme"])
         self.size, self.delta = arrays["size"], arrays["delta"].astype(np.float64)
         self.tree = Refinement.from_arrays(part_of("tree.", arrays)) if self.options.scales else None
-        self.model = self._structure()
+        self.model = self._structure(self.size)
         self.prepare()
