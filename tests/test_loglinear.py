@@ -29,6 +29,7 @@ from latree.models.lvg_tagger import LvgTagger
 from latree.models.pruned import GradientTraining
 from latree.owlqn import OwlQn, subgradient_violation
 from latree.refinement import Refinement
+from latree.span_features import Words
 from latree.split_merge import SplitMergeOptions
 from latree.subtypes import Layout
 
@@ -114,6 +115,21 @@ def test_so_it_is_at_several_scales(multiscale: LvgD, trees: list[Tree]) -> None
 @pytest.mark.parametrize("options", [LEG, replace(SCALES, epochs=1)])
 def test_so_it_is_of_taggers(hmm: LvgTagger, tagged: Tagged, options: LoglinearOptions) -> None:
     check_gradient(LvgDTagger(options=options, pruner=hmm).fit(tagged), tagged)
+
+
+def test_so_it_is_with_features_of_spans(lvg: Lvg, trees: list[Tree]) -> None:
+    model = LvgD(options=replace(LEG, spans=True), pruner=lvg).fit(trees)
+    assert model.spans is not None
+    batches = [batch.with_spans(model.spans) for batch in batches_of(model, trees[:24])]
+    rng = np.random.default_rng(1)
+    delta = 0.3 * rng.standard_normal(model.model.parameters)
+    _, gradient = Spread(batches).log_likelihood(model.model, delta)
+    of_spans = gradient[model._productions() :]
+    assert len(of_spans) == len(model.spans.key) > 100
+    chosen = (model._productions() + np.argsort(-np.abs(of_spans))[:30]).tolist() + np.arange(0, 300, 10).tolist()
+    np.testing.assert_allclose(
+        gradient[chosen], slope_by_differences(model, batches, delta, chosen), rtol=1e-4, atol=1e-5
+    )
 
 
 def test_the_sum_does_not_depend_on_the_jobs(model: LvgD, trees: list[Tree]) -> None:
@@ -333,6 +349,48 @@ def test_a_file_keeps_all(model: LvgD, multiscale: LvgD, trees: list[Tree], tmp_
         for tree in trees[:15]:
             assert again.parse(tree.words()).tree == one.parse(tree.words()).tree
             assert again.log_prob_tree(tree) == one.log_prob_tree(tree)
+
+
+def test_span_features_are_in_parses_and_files(lvg: Lvg, trees: list[Tree], tmp_path: Path) -> None:
+    options = replace(SCALES, spans=True, strength=0.01)
+    model = LvgD(options=options, pruner=lvg).fit(trees)
+    assert np.count_nonzero(model.learned.spans) > 10
+    model.save(tmp_path / "m.latree")
+    again = load(tmp_path / "m.latree")
+    assert isinstance(again, LvgD)
+    plain = load(tmp_path / "m.latree")
+    assert isinstance(plain, LvgD)
+    plain.spans = None
+    words = [tree.words() for tree in trees[:20]]
+    for tree, parse, one in zip(trees, again.parse_all(words), model.parse_all(words), strict=False):
+        assert parse.tree == one.tree
+        assert again.log_prob_tree(tree) == pytest.approx(model.log_prob_tree(tree))
+        assert again.log_prob_tree(tree) != plain.log_prob_tree(tree)
+        assert parse.log_joint <= parse.log_marginal + 1e-9
+        assert parse.tree is not None
+        assert again.log_prob_tree(parse.tree) == pytest.approx(parse.log_joint)
+
+
+def test_features_of_a_span() -> None:
+    tree = Tree.read("(ROOT (S (NP (D the) (N cat)) (VP (V saw) (NP (D a) (N dog)))))")
+    model = LvgD(options=replace(LEG, spans=True), pruner=Lvg(rounds=0).fit([tree, tree])).fit([tree, tree])
+    assert model.spans is not None
+    lexical, grammar = model.lexical, model.grammar
+    forest, words = batches_of(model, [tree])[0].gold, Words.of([tree.words()], lexical)
+    items, keys = model.spans.keys(forest, words)
+    room = len(lexical.units) + 1
+    unit = [int(u) for u in lexical.units_of(tree.words())]
+    names = {}
+    for item, row in zip(items.tolist(), keys.tolist(), strict=True):
+        span, symbol = tuple(forest.span[item].tolist()), str(grammar.symbols[forest.symbol[item]])
+        names[symbol, span] = [divmod(key // len(grammar.symbols) % room**2, room) for key in row]
+    edge = len(lexical.units)
+    assert set(names) == {("S", (0, 5)), ("NP", (0, 2)), ("VP", (2, 5)), ("NP", (3, 5))}
+    the, cat, saw, a, dog = unit
+    assert names["NP", (3, 5)][:6] == [(a, 0), (dog, 0), (saw, 0), (edge, 0), (saw, a), (dog, edge)]
+    assert names["NP", (0, 2)][:6] == [(the, 0), (cat, 0), (edge, 0), (saw, 0), (edge, the), (cat, saw)]
+    assert names["S", (0, 5)][6] == (4, 0)
+    assert model.spans.matrix(forest, words).sum() == 7 * 4
 
 
 def test_parses_have_honest_probabilities(multiscale: LvgD, trees: list[Tree]) -> None:

@@ -189,6 +189,13 @@ def _settle(messages: Messages, first: int, last: int) -> None:
 
 
 @kernel
+def _raise(messages: Messages, boost: Floats, first: int, last: int) -> None:
+    """Items that weigh more or less by themselves: a span's own factor, as a log."""
+    for item in range(first, last if len(boost) > 0 else first):
+        messages.scale[item] += boost[item]
+
+
+@kernel
 def _widest(messages: Messages) -> int:
     widest = 1
     for item in range(len(messages.scale)):
@@ -197,7 +204,7 @@ def _widest(messages: Messages) -> int:
 
 
 @kernel
-def sweep_inside(forest: Forest, weights: Any, inside: Messages) -> None:
+def sweep_inside(forest: Forest, weights: Any, inside: Messages, boost: Floats) -> None:
     """All inside messages, level by level from the words up."""
     wide = _widest(inside)
     left_buffer, right_buffer, out_buffer = np.empty(BLOCK * wide), np.empty(BLOCK * wide), np.empty(BLOCK * wide)
@@ -219,6 +226,7 @@ def sweep_inside(forest: Forest, weights: Any, inside: Messages) -> None:
                     scale = _scale(inside, ends[e, L]) + _scale(inside, ends[e, R])
                     _deposit(inside, ends[e, P], out, m, scale)
         _settle(inside, forest.layer[depth], forest.layer[depth + 1])
+        _raise(inside, boost, forest.layer[depth], forest.layer[depth + 1])
 
 
 @kernel
@@ -262,7 +270,14 @@ def _hand_down(
 
 @kernel
 def sweep_outside(
-    forest: Forest, weights: Any, inside: Messages, log_z: Floats, outside: Messages, stats: Any, posterior: Floats
+    forest: Forest,
+    weights: Any,
+    inside: Messages,
+    log_z: Floats,
+    outside: Messages,
+    stats: Any,
+    posterior: Floats,
+    boost: Floats,
 ) -> None:
     """All outside messages, level by level from the roots down; expectations and edge posteriors on the way."""
     wide = BLOCK * max(_widest(inside), _widest(outside))
@@ -273,6 +288,7 @@ def sweep_outside(
     for up in range(len(forest.level) - 1):
         depth = len(forest.level) - 2 - up
         _settle(outside, forest.layer[depth], forest.layer[depth + 1])
+        _raise(outside, boost, forest.layer[depth], forest.layer[depth + 1])
         for g in range(forest.level[depth], forest.level[depth + 1]):
             rule = forest.rule[forest.group[g]]
             if rule == PASS:
@@ -304,17 +320,31 @@ def _log_partition(forest: Forest, inside: Messages) -> Floats:
     return log_z
 
 
-def inside_only(forest: Forest, weights: Any, width: Longs) -> tuple[Floats, Messages]:
+NO_BOOST = np.zeros(0)
+
+
+def inside_only(forest: Forest, weights: Any, width: Longs, boost: Floats = NO_BOOST) -> tuple[Floats, Messages]:
     """log Z of every sentence of the forest, and the inside messages."""
     inside = empty_messages(forest, width)
-    sweep_inside(forest, weights, inside)
+    sweep_inside(forest, weights, inside, boost)
     return _log_partition(forest, inside), inside
 
 
-def infer(forest: Forest, weights: Any, stats: Any, width: Longs, outside_width: Longs | None = None) -> Inference:
-    """Both sweeps; expectations are added to `stats`, of the same type as the weights."""
-    log_z, inside = inside_only(forest, weights, width)
+def infer(
+    forest: Forest,
+    weights: Any,
+    stats: Any,
+    width: Longs,
+    outside_width: Longs | None = None,
+    boost: Floats = NO_BOOST,
+) -> Inference:
+    """Both sweeps; expectations are added to `stats`, of the same type as the weights.
+
+    `boost` [items], where given, is the log of a factor of every item, whichever edge makes it.  It is in the inside
+    message, and in the outside message as the item's own edges see it.
+    """
+    log_z, inside = inside_only(forest, weights, width, boost)
     outside = empty_messages(forest, width if outside_width is None else outside_width)
     posterior = np.zeros(len(forest.rule))
-    sweep_outside(forest, weights, inside, log_z, outside, stats, posterior)
+    sweep_outside(forest, weights, inside, log_z, outside, stats, posterior, boost)
     return Inference(log_z, inside, outside, posterior)

@@ -112,6 +112,19 @@ class LexicalRules:
                     found[position] = np.where(own, found[position], self._rows[_ANY])
         return np.stack(found)
 
+    def units_of(self, tokens: Sequence[str]) -> Longs:
+        """The unit that stands for each word: a frequent one for itself, another for its class or for all others."""
+        number, found = self._unit_number, []
+        for position, word in enumerate(tokens):
+            if word not in number or self._tokens[word] <= self.joined:
+                word = " " + self.scheme.signature(word, position == 0, self.is_known)
+            found.append(number.get(word, number[_ANY]))
+        return np.array(found, np.int64)
+
+    @cached_property
+    def _unit_number(self) -> dict[str, int]:
+        return {unit: k for k, unit in enumerate(self.units)}
+
     def joined_rules_of(self, tokens: Sequence[str]) -> Longs:
         """The class's rule that stands beside a word's own under the tags it was seen with [words, tags]; else NONE."""
         return np.stack([self._joined_row(word, position == 0) for position, word in enumerate(tokens)])

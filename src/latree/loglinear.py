@@ -4,26 +4,27 @@
 log weight = base + features @ delta.  The base is where training begins: a generative grammar, or nothing.  With one
 parameter for every cell of every tensor the features are the identity; at several scales (`refinement`) a cell has all
 the parameters on its path.  A frequent word has a lexical rule of its own, an unknown one that of its class; a word in
-between has both, and their deltas add up.
+between has both, and their deltas add up.  Spans may have weights of their own beside the rules' (`span_features`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, eye_array
+from scipy.sparse import block_diag, csr_array, eye_array
 
 from latree.arrays import Floats, Longs
-from latree.forest import Forest, restrict
+from latree.forest import PASS, Forest, P, restrict
 from latree.forms.multiscale import MultiScale, tree_sizes
 from latree.forms.sparse import Sparse, sparse, with_entries, zeros_like
 from latree.grammar import NONE
-from latree.infer import infer
+from latree.infer import NO_BOOST, infer
 from latree.refinement import Refinement
+from latree.span_features import SpanFeatures, Words
 from latree.subtypes import Layout
 
 
@@ -34,8 +35,8 @@ class LogLinear:
     layout: Layout
     cells: Sparse  # which triples, or blocks of triples, have a weight; the values do not matter
     lexical_start: Longs  # [lexical rules + 1] first number of each, one a subtype of its tag
-    base: Floats  # [cells, then lexical numbers]
-    features: csr_array  # [cells and lexical numbers, parameters]
+    base: Floats  # [cells, then lexical numbers, then features of spans]
+    features: csr_array  # [the same, parameters]
     in_blocks: bool  # cells are blocks over split trees
 
     @property
@@ -44,10 +45,17 @@ class LogLinear:
 
     def weights(self, delta: Floats) -> Weights:
         change: Floats = self.features @ delta
-        count = len(self.cells.place)
+        rules, words = len(self.cells.place), int(self.lexical_start[-1])
+        lexical = slice(rules, rules + words)
         with np.errstate(over="ignore"):
-            value = np.exp(self.base[:count] + change[:count])
-        return Weights(self.cells._replace(value=value), self.base[count:] + change[count:], change[count:])
+            value = np.exp(self.base[:rules] + change[:rules])
+        cells = self.cells._replace(value=value)
+        return Weights(cells, self.base[lexical] + change[lexical], change[lexical], change[rules + words :])
+
+    def with_spans(self, count: int) -> LogLinear:
+        """The same with so many features of spans, a parameter each."""
+        features = csr_array(block_diag([self.features, eye_array(count)], format="csr"))
+        return replace(self, base=np.append(self.base, np.zeros(count)), features=features)
 
     def as_form(self, cells: Sparse) -> Any:
         """Weights or statistics, as inference takes them."""
@@ -64,6 +72,7 @@ class Weights(NamedTuple):
     cells: Sparse
     lexical: Floats  # [lexical numbers] log weights
     change: Floats  # [lexical numbers] of these what was learned
+    spans: Floats  # [features of spans]
 
 
 def one_scale(layout: Layout, lexical_tag: Longs, rule_base: Floats, lexical_base: Floats) -> LogLinear:
@@ -137,10 +146,15 @@ class Batch(NamedTuple):
     gold: Forest
     all: Forest
     entries: Entries
-    sentences: int
+    words: Words
+    spans: tuple[csr_array, csr_array] | None = None  # [items, features] of gold and all
+
+    @property
+    def sentences(self) -> int:
+        return len(self.words.start)
 
     @classmethod
-    def of(cls, gold: Forest, everything: Forest, own: Longs, joined: Longs) -> Batch:
+    def of(cls, gold: Forest, everything: Forest, own: Longs, joined: Longs, words: Words) -> Batch:
         """`own` and `joined` hold a lexical rule, or NONE, for every word and tag laid end to end."""
         rules = gold.rules
         everything = restrict(everything, (everything.rule < rules) | (_entry_of(own, everything) != NONE))
@@ -149,7 +163,10 @@ class Batch(NamedTuple):
         place = np.full(len(own), NONE)
         place[used] = number.ravel()
         gold, everything = (f._replace(rule=_renumbered(f.rule, rules, place)) for f in (gold, everything))
-        return cls(gold, everything, Entries(pairs[:, 0], pairs[:, 1]), len(gold.root))
+        return cls(gold, everything, Entries(pairs[:, 0], pairs[:, 1]), words)
+
+    def with_spans(self, features: SpanFeatures) -> Batch:
+        return self._replace(spans=(features.matrix(self.gold, self.words), features.matrix(self.all, self.words)))
 
 
 def _entry_of(table: Longs, forest: Forest) -> Longs:
@@ -162,24 +179,38 @@ def _renumbered(rule: Any, rules: int, place: Longs) -> Any:
     return np.where(lexical, rules + place[np.where(lexical, rule - rules, 0)], rule).astype(np.int32)
 
 
+class _Slope(NamedTuple):
+    """Gradients with respect to log weights, in the making."""
+
+    cells: tuple[Sparse, Sparse]  # expected counts in gold analyses, and in all
+    lexical: Floats
+    spans: Floats
+
+
 def log_likelihood(batches: Sequence[Batch], model: LogLinear, weights: Weights) -> tuple[float, Floats]:
     """The sum of log P(T | w) (eqn 4), and its gradient with respect to all log weights: expected counts given the
     trees less those given the words (eqn 5)."""
-    counts = [zeros_like(weights.cells) for _ in range(2)]
-    lexical, total = np.zeros(len(weights.lexical)), 0.0
-    for batch in batches:
-        own, joined, width = batch.entries.numbers(model.lexical_start)
-        change = np.append(weights.change, 0.0)  # the last is for what is not joined
-        with np.errstate(over="ignore"):
-            entry = np.exp(weights.lexical[own] + change[joined])
-        form = model.as_form(with_entries(weights.cells, entry, width))
-        found = []
-        for forest, count in zip((batch.gold, batch.all), counts, strict=True):
-            stats = with_entries(count, np.zeros(len(entry)), width)
-            found.append((infer(forest, form, model.as_form(stats), model.layout.size).log_z.sum(), stats.entry))
-        total += float(found[0][0] - found[1][0])
-        slope = found[0][1] - found[1][1]
-        lexical += np.bincount(own, slope, len(lexical))
-        both = joined != NONE
-        lexical += np.bincount(joined[both], slope[both], len(lexical))
-    return total, np.concatenate([counts[0].value - counts[1].value, lexical])
+    counts = (zeros_like(weights.cells), zeros_like(weights.cells))
+    slope = _Slope(counts, np.zeros(len(weights.lexical)), np.zeros(len(weights.spans)))
+    total = sum(_add_batch(batch, model, weights, slope) for batch in batches)
+    return total, np.concatenate([counts[0].value - counts[1].value, slope.lexical, slope.spans])
+
+
+def _add_batch(batch: Batch, model: LogLinear, weights: Weights, slope: _Slope) -> float:
+    """One batch's part of the gradient; returns its log likelihood."""
+    own, joined, width = batch.entries.numbers(model.lexical_start)
+    change = np.append(weights.change, 0.0)  # the last is for what is not joined
+    with np.errstate(over="ignore"):
+        entry = np.exp(weights.lexical[own] + change[joined])
+    form, both, total = model.as_form(with_entries(weights.cells, entry, width)), joined != NONE, 0.0
+    for sign, forest, counts, k in ((1.0, batch.gold, slope.cells[0], 0), (-1.0, batch.all, slope.cells[1], 1)):
+        stats = with_entries(counts, np.zeros(len(entry)), width)
+        boost = NO_BOOST if batch.spans is None else batch.spans[k] @ weights.spans
+        found = infer(forest, form, model.as_form(stats), model.layout.size, boost=boost)
+        total += sign * float(found.log_z.sum())
+        slope.lexical[:] += sign * np.bincount(own, stats.entry, len(slope.lexical))
+        slope.lexical[:] += sign * np.bincount(joined[both], stats.entry[both], len(slope.lexical))
+        if batch.spans is not None:
+            made = np.bincount(forest.ends[:, P], np.where(forest.rule == PASS, 0.0, found.posterior), len(boost))
+            slope.spans[:] += sign * (batch.spans[k].T @ made)
+    return total

@@ -31,6 +31,7 @@ class LoglinearOptions:
 
     start: Literal["generative", "zero"] = "generative"
     scales: bool = False  # several scales (`refinement`), else a parameter for every triple of subtypes
+    spans: bool = False  # features of spans (`span_features`) beside the productions
     penalty: Penalty = "l2"
     strength: float = 1.0
     epochs: int = 3  # legs of the way; after each the model is scored and kept

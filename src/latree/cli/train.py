@@ -49,7 +49,7 @@ _FOR_VARIATIONAL = ("truncation", "concentration")
 _LIMIT = ("k_min", "k_max", "theta")
 _FOR_GAUSSIANS = ("dim", "components", "covariance", *_LIMIT)
 _FOR_GRADIENTS = ("epochs", "batch", "rate", "start", "max_length")
-_FOR_LOGLINEAR = ("penalty", "strength", "scales", "iterations", "stochastic")
+_FOR_LOGLINEAR = ("penalty", "strength", "scales", "spans", "iterations", "stochastic")
 _OPTIONS_OF = {
     Kind.pcfg: _FOR_PARSERS,
     Kind.hmm: ("column",),
@@ -110,6 +110,7 @@ def train(
     penalty: Literal["l1", "l2"] = typer.Option("l2", "--penalty", help="lvg-d: on how far weights move."),
     strength: float = typer.Option(None, "--strength", min=0.0, help="lvg-d: of the penalty."),
     scales: bool = typer.Option(False, "--scales", help="lvg-d: each production as fine as it needs to be."),
+    spans: bool = typer.Option(False, "--spans", help="lvg-d, parsers: weights for what lies at a span's edges."),
     iterations: int = typer.Option(None, "--iterations", min=1, help="lvg-d: of L-BFGS or OWL-QN in a leg."),
     stochastic: int = typer.Option(None, "--stochastic", min=0, help="lvg-d: passes of Adam that come first."),
     max_length: int = typer.Option(50, "--max-length", min=1, help="By gradient: longer sentences are left out."),
@@ -147,7 +148,7 @@ def train(
             options |= _variational(tags, truncation, concentration)
     given: dict[str, Any] = {"epochs": epochs, "batch": batch, "rate": rate, "start": start, "max_length": max_length}
     if kind is Kind.lvg_d:
-        given |= {"penalty": penalty, "strength": strength, "scales": scales}
+        given |= {"penalty": penalty, "strength": strength, "scales": scales, "spans": spans}
         given |= {"iterations": iterations, "stochastic": stochastic}
         options = _loglinear(tags, seed, rounds, subtypes, options, given)
     if kind is Kind.gm_lveg:
@@ -213,6 +214,8 @@ def _loglinear(
 
     _check_start(Kind.lvg_d, given["start"], ("generative", "zero"))
     own = {"options": LoglinearOptions(**_not_none(given)), "seed": seed}
+    if tags and given["spans"]:
+        raise LatreeError("--spans is for parsers; a tagger has no spans")
     if tags:
         return own | {"pruner": LvgTagger(subtypes=subtypes or 4, seed=seed, **pruner), "column": pruner["column"]}
     if given["scales"] and subtypes is None:

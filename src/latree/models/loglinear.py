@@ -21,7 +21,7 @@ from latree.forms.multiscale import expanded
 from latree.forms.sparse import no_statistics, with_words
 from latree.gradient_jobs import Spread
 from latree.grammar import NONE
-from latree.infer import Inference, infer, inside_only
+from latree.infer import NO_BOOST, Inference, infer, inside_only
 from latree.learn import EpochReport
 from latree.lexical_rules import UNSEEN, LexicalRules
 from latree.loglinear import Batch, LogLinear, Weights, many_scales, one_scale
@@ -31,8 +31,11 @@ from latree.models.pruned import Example, GradientTraining, PrunedModel, part_of
 from latree.models.subtyped import doublings
 from latree.refinement import Refinement
 from latree.search import Search
+from latree.span_features import SpanFeatures, Words
 from latree.subtypes import Layout
 from latree.viterbi import viterbi_edges
+
+LEAST_SPANS = 2  # gold spans that must have a feature
 
 
 class LoglinearModel(PrunedModel):
@@ -43,7 +46,8 @@ class LoglinearModel(PrunedModel):
     lexical: LexicalRules
     size: Longs  # [symbols] subtypes of each
     tree: Refinement | None = None  # at several scales: how fine each production is
-    delta: Floats  # what was learned
+    spans: SpanFeatures | None = None
+    delta: Floats  # what was learned: of productions, then of spans
 
     # -- training
 
@@ -74,6 +78,8 @@ class LoglinearModel(PrunedModel):
             done, rng, best = standing.done, standing.rng, standing.notes["score"]
             self.delta, chosen = standing.arrays["now"], standing.arrays["best"]
         batches = self.batches(usable)
+        if self.options.spans:
+            batches = self._add_spans(batches)
         legs = self.options.epochs
         with Spread(batches, how.jobs) as spread:
             for epoch in range(done + 1, self.stages * legs + 1):
@@ -138,28 +144,46 @@ class LoglinearModel(PrunedModel):
             self.tree, self.delta = grown(self.pruner, self.lexical, self.options.floor, self.options.gain)
         self.model = self._structure(self.size)
 
+    def _add_spans(self, batches: list[Batch]) -> list[Batch]:
+        """The features that gold analyses have, where a checkpoint has not told them already."""
+        if self.spans is None:
+            gold = [(batch.gold, batch.words) for batch in batches]
+            units, symbols = len(self.lexical.units), len(self.grammar.symbols)
+            self.spans = SpanFeatures.of(gold, units, symbols, LEAST_SPANS)
+            self.delta = np.append(self.delta, np.zeros(len(self.spans.key)))
+            self.model = self._structure(self.size)
+        return [batch.with_spans(self.spans) for batch in batches]
+
+    def _productions(self) -> int:
+        """How many of the parameters are theirs."""
+        return len(self.delta) - (len(self.spans.key) if self.spans is not None else 0)
+
     def _divide(self, rng: np.random.Generator) -> None:
         """Nodes that matter are divided, after those that do not are dropped."""
         assert self.tree is not None
         self._collapse()
-        matter = (self.delta != 0) | (self.tree.parent == NONE)
+        own, spans = np.split(self.delta, [self._productions()])
+        matter = (own != 0) | (self.tree.parent == NONE)
         self.size = np.where(np.arange(len(self.size)) == 0, 1, 2 * self.size)
         before, self.tree = self.tree.nodes, self.tree.divided(matter, split_ports(self.grammar, self.lexical))
         fresh = self.options.noise * rng.standard_normal(self.tree.nodes - before)
-        self.delta = np.append(self.delta, fresh)
+        self.delta = np.concatenate([own, fresh, spans])
         self.model = self._structure(self.size)
 
     def _collapse(self) -> None:
         assert self.tree is not None
-        alive = self.tree.kept(self.delta)
-        self.tree, self.delta = self.tree.restricted(alive), self.delta[alive]
+        own, spans = np.split(self.delta, [self._productions()])
+        alive = self.tree.kept(own)
+        self.tree, self.delta = self.tree.restricted(alive), np.append(own[alive], spans)
 
     def _structure(self, size: Longs) -> LogLinear:
         """How parameters make weights, for so many subtypes and the scales as they are."""
         layout = Layout(self.grammar, size)
         if self.tree is not None:
-            return many_scales(layout, self.lexical.tag, *self._base(0), self.tree)
-        return one_scale(layout, self.lexical.tag, *self._base(self.pruner.history.rounds))
+            model = many_scales(layout, self.lexical.tag, *self._base(0), self.tree)
+        else:
+            model = one_scale(layout, self.lexical.tag, *self._base(self.pruner.history.rounds))
+        return model if self.spans is None else model.with_spans(len(self.spans.key))
 
     def _base(self, level: int) -> tuple[Floats, Floats]:
         """Log weights of rules and words where nothing is learned yet, with the subtypes after so many rounds."""
@@ -181,7 +205,8 @@ class LoglinearModel(PrunedModel):
         gold, everything = self.forests(examples)
         own = [self.lexical.rules_of(one.words, seen=True).ravel() for one in examples]
         joined = [self.lexical.joined_rules_of(one.words).ravel() for one in examples]
-        return Batch.of(gold, everything, np.concatenate(own), np.concatenate(joined))
+        words = Words.of([one.words for one in examples], self.lexical)
+        return Batch.of(gold, everything, np.concatenate(own), np.concatenate(joined), words)
 
     def prune_further(
         self, forest: Forest, emissions: Floats, looseness: float, gold: tuple[Longs, int] | None
@@ -203,10 +228,11 @@ class LoglinearModel(PrunedModel):
 
     @property
     def own_width(self) -> int:
-        return int(self.size[self.grammar.first_tag :].sum())
+        return int(self.size[self.grammar.first_tag :].sum()) + 2
 
     def own_columns(self, tokens: Sequence[str]) -> Floats:
-        """[words, tags' subtypes laid end to end] weights; zero where a word cannot have a tag."""
+        """Weights of words [words, tags' subtypes laid end to end], zero where a word cannot have a tag; beside these
+        the words' units and positions, which features of spans need."""
         own, joined = self.lexical.rules_of(tokens), self.lexical.joined_rules_of(tokens)
         width = self.size[self.grammar.first_tag :]
         tag, step = np.repeat(np.arange(len(width)), width), np.concatenate([np.arange(n) for n in width])
@@ -214,21 +240,34 @@ class LoglinearModel(PrunedModel):
         lexical, change = np.append(self.learned.lexical, -np.inf), np.append(self.learned.change, 0.0)
         first = np.where(own[:, tag] == NONE, NONE, start[own[:, tag]] + step)
         second = np.where(joined[:, tag] == NONE, NONE, start[joined[:, tag]] + step)
-        return np.asarray(np.exp(lexical[first] + change[second]), np.float64)
+        return np.column_stack(
+            [np.exp(lexical[first] + change[second]), self.lexical.units_of(tokens), np.arange(len(tokens))]
+        )
 
     def weights(self, emissions: Floats) -> Any:
-        return self.model.as_form(with_words(self.learned.cells, self.model.layout, self.own_part(emissions)))
+        words = np.ascontiguousarray(self.own_part(emissions)[:, :-2])
+        return self.model.as_form(with_words(self.learned.cells, self.model.layout, words))
+
+    def _boost(self, forest: Forest, emissions: Floats) -> Floats:
+        """What every item's span weighs, as a log."""
+        if self.spans is None:
+            return NO_BOOST
+        words = Words(emissions[:, -2].astype(np.int64), np.flatnonzero(emissions[:, -1] == 0))
+        return np.asarray(self.spans.matrix(forest, words) @ self.learned.spans, np.float64)
 
     def infer(self, forest: Forest, emissions: Floats) -> Inference:
         weights = self._weights_of(emissions)
         cells = no_statistics(weights.blocks if self.model.in_blocks else weights)
-        return infer(forest, weights, self.model.as_form(cells), self.size)
+        boost = self._boost(forest, emissions)
+        return infer(forest, weights, self.model.as_form(cells), self.size, boost=boost)
 
     def log_inside(self, forest: Forest, emissions: Floats) -> Floats:
-        return inside_only(forest, self._weights_of(emissions), self.size)[0]
+        return inside_only(forest, self._weights_of(emissions), self.size, self._boost(forest, emissions))[0]
 
     def viterbi_scores(self, search: Search) -> Floats:
         """Zero on the best derivation over subtypes."""
+        if self.spans is not None:
+            raise LatreeError("with features of spans there is no single best derivation; use another objective")
         weights = self._weights_of(search.all_emissions)
         cells = expanded(self.model.layout, weights) if self.model.in_blocks else weights
         scores = np.full(len(search.forest.rule), -np.inf)
@@ -242,7 +281,7 @@ class LoglinearModel(PrunedModel):
             count = np.diff(self.model.layout.start)
         else:
             top = self.tree.parent == NONE
-            own = (self.tree.production < rules) & (top | (self.delta != 0))
+            own = (self.tree.production < rules) & (top | (self.delta[: self._productions()] != 0))
             count = np.bincount(self.tree.production[own], minlength=rules)
         return np.bincount(self.grammar.rules[:, 0], count, len(self.grammar.symbols)).astype(np.int64)
 
@@ -255,6 +294,8 @@ class LoglinearModel(PrunedModel):
         parts |= {f"lexical.{name}": array for name, array in self.lexical.to_arrays().items()}
         if self.tree is not None:
             parts |= {f"tree.{name}": array for name, array in self.tree.to_arrays().items()}
+        if self.spans is not None:
+            parts["spans"] = self.spans.key
         return own, parts | {"size": self.size, "delta": self.delta.astype(np.float32)}
 
     def restore_options(self, header: Mapping[str, Any]) -> None:
@@ -266,5 +307,7 @@ class LoglinearModel(PrunedModel):
         self.lexical = LexicalRules.from_arrays(part_of("lexical.", arrays), tags, header["scheme"])
         self.size, self.delta = arrays["size"], arrays["delta"].astype(np.float64)
         self.tree = Refinement.from_arrays(part_of("tree.", arrays)) if self.options.scales else None
+        if "spans" in arrays:
+            self.spans = SpanFeatures(arrays["spans"], len(self.lexical.units), len(self.grammar.symbols))
         self.model = self._structure(self.size)
         self.prepare()
