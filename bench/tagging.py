@@ -1,10 +1,11 @@
 """Accuracy of taggers with n subtypes a tag, on several tagging sets.
 
-    python -m bench.tagging DIRECTORY... [--subtypes N | --gaussian] [--unknown neutral|single] [--part test]
+    python -m bench.tagging DIRECTORY... [--subtypes N] [--discriminative | --gaussian] [--unknown neutral|single]
+                            [--part test]
 
 Each directory has train.conllu.gz (or train.conllu), dev.conllu and test.conllu.  Prints token / sentence accuracy and
-CPU seconds, for n = 1 (the plain HMM), 2, 4, ... N; or for Gaussian mixtures, diagonal and spherical, the epoch chosen
-on dev.
+CPU seconds, for n = 1 (the plain HMM), 2, 4, ... N, trained generatively or discriminatively; or for Gaussian mixtures,
+diagonal and spherical.  What is trained by gradient is as it was best on dev.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
 
 import latree
+from latree.loglinear_training import LoglinearOptions
 from latree.lveg_training import Covariance, LvegOptions
 from latree.models.gm_lveg_tagger import GmLvegTagger
 from latree.models.hmm import Hmm
+from latree.models.lvg_d_tagger import LvgDTagger
 from latree.models.lvg_tagger import LvgTagger
 from latree.models.pruned import GradientTraining
 from latree.models.subtyped import Training, doublings
@@ -46,6 +50,16 @@ def discrete(train: Sentences, gold: Sentences, subtypes: int, unknown: str) -> 
     return cells
 
 
+def discriminative(train: Sentences, dev: Sentences, gold: Sentences, subtypes: int, unknown: str) -> list[str]:
+    """Accuracies by the number of subtypes; each model begins at the generative one."""
+    starts = [LvgTagger(subtypes=1, unknown=unknown).fit(train)]
+    how = Training(after_round=lambda model, number: starts.append(copy(model)))
+    LvgTagger(subtypes=subtypes, unknown=unknown).fit(train, how)
+    best = GradientTraining(score=lambda model: share_right(model, dev))
+    options = LoglinearOptions(max_length=200)
+    return [accuracy(LvgDTagger(options=options, pruner=start).fit(train, best), gold) for start in starts]
+
+
 def gaussian(train: Sentences, dev: Sentences, gold: Sentences, unknown: str) -> list[str]:
     """Accuracies of diagonal and spherical Gaussians."""
     how = GradientTraining(score=lambda model: share_right(model, dev))
@@ -64,7 +78,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Print accuracies of taggers by the number of subtypes.")
     parser.add_argument("directories", nargs="+", type=Path)
     parser.add_argument("--subtypes", type=int, default=16)
-    parser.add_argument("--gaussian", action="store_true")
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--discriminative", action="store_true")
+    kind.add_argument("--gaussian", action="store_true")
     parser.add_argument("--unknown", default="neutral")
     parser.add_argument("--part", default="test")
     options = parser.parse_args(arguments)
@@ -75,6 +91,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         train, gold, start = read(directory, "train"), read(directory, options.part), time.process_time()
         if options.gaussian:
             cells = gaussian(train, read(directory, "dev"), gold, options.unknown)
+        elif options.discriminative:
+            dev = read(directory, "dev")
+            cells = discriminative(train, dev, gold, options.subtypes, options.unknown)
         else:
             cells = discrete(train, gold, options.subtypes, options.unknown)
         print(f"| {directory.name} | {' | '.join(cells)} | {time.process_time() - start:.0f} |", flush=True)

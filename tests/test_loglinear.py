@@ -34,8 +34,8 @@ from latree.split_merge import SplitMergeOptions
 from latree.subtypes import Layout
 
 QUICK = SplitMergeOptions(split_iterations=20, merge_iterations=10, smooth_iterations=5)
-SMALL = LoglinearOptions(epochs=2, iterations=4, batch=32)
-SCALES = replace(SMALL, scales=True, penalty="l1", strength=0.1)
+SMALL = LoglinearOptions(epochs=2, iterations=4, batch=32, penalty="l2", strength=1.0)
+SCALES = replace(SMALL, scales=True, penalty="l1", strength=0.1, gain=1.0)
 FROM_ZERO = replace(SCALES, start="zero", strength=0.01)
 LEG = replace(SMALL, epochs=1)
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from latree.models import load as load
     from latree.models.hmm import Hmm as Hmm
     from latree.models.lvg import Lvg as Lvg
+    from latree.models.lvg_d import LvgD as LvgD
+    from latree.models.lvg_d_tagger import LvgDTagger as LvgDTagger
     from latree.models.lvg_tagger import LvgTagger as LvgTagger
     from latree.models.pcfg import Pcfg as Pcfg
     from latree.models.product import Product as Product
@@ -37,6 +39,8 @@ __version__ = "0.1.0"
 _HOME = {
     "Binarization": "binary",
     "Constituent": "results",
+    "LvgD": "models.lvg_d",
+    "LvgDTagger": "models.lvg_d_tagger",
     "GmLveg": "models.gm_lveg",
     "GmLvegTagger": "models.gm_lveg_tagger",
     "Hmm": "models.hmm",

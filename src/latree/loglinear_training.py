@@ -32,17 +32,17 @@ class LoglinearOptions:
     start: Literal["generative", "zero"] = "generative"
     scales: bool = False  # several scales (`refinement`), else a parameter for every triple of subtypes
     spans: bool = False  # features of spans (`span_features`) beside the productions
-    penalty: Penalty = "l2"
-    strength: float = 1.0
+    penalty: Penalty = "l1"
+    strength: float = 0.5
     epochs: int = 3  # legs of the way; after each the model is scored and kept
-    iterations: int = 20  # of a leg; the memory of L-BFGS does not outlast it
+    iterations: int = 8  # of a leg; the memory of L-BFGS does not outlast it
     stochastic: int = 0  # passes of Adam before the first leg
     rate: float = 0.05  # of these
     batch: int = 128  # sentences whose forests are laid end to end
     joined: int = 5  # words with at most so many tokens have their class's weights beside their own
-    threshold: float = 1e-4  # edges of a lower posterior under the pruner are dropped
+    threshold: float = 1e-3  # edges of a lower posterior under the pruner are dropped
     floor: float = 0.02  # share of the unsplit grammar in the start: cells that EM emptied come to life again
-    gain: float = 1.0  # nats that dividing a node must gain, where several scales begin at the generative grammar
+    gain: float = 4.0  # nats that dividing a node must gain, where several scales begin at the generative grammar
     noise: float = 0.01  # in the first parameters, where subtypes begin alike
     max_length: int = 50  # longer sentences are not trained on
 

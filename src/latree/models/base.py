@@ -79,8 +79,11 @@ class ForestModel(ABC, Generic[Result]):
 
     def prepare(self) -> None:
         """Make what inference needs from grammar and weights; models add the tables of their coarse pass."""
-        self.tensors = sparse(Layout(self.grammar, self.widths()), self.theta)
+        self.prepare_weights()
         self._drawer = None
+
+    def prepare_weights(self) -> None:
+        self.tensors = sparse(Layout(self.grammar, self.widths()), self.theta)
 
     @abstractmethod
     def coarse(self, emissions: Floats) -> Coarse:
