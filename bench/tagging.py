@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
-from copy import copy
 from pathlib import Path
 
 import latree
@@ -53,7 +52,7 @@ def discrete(train: Sentences, gold: Sentences, subtypes: int, unknown: str) -> 
 def discriminative(train: Sentences, dev: Sentences, gold: Sentences, subtypes: int, unknown: str) -> list[str]:
     """Accuracies by the number of subtypes; each model begins at the generative one."""
     starts = [LvgTagger(subtypes=1, unknown=unknown).fit(train)]
-    how = Training(after_round=lambda model, number: starts.append(copy(model)))
+    how = Training(after_round=lambda model, number: starts.append(model.snapshot()))
     LvgTagger(subtypes=subtypes, unknown=unknown).fit(train, how)
     best = GradientTraining(score=lambda model: share_right(model, dev))
     options = LoglinearOptions(max_length=200)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
-
 import numpy as np
 
 from latree.arrays import Longs
@@ -41,7 +39,7 @@ class GmLveg(GaussianModel, PrunedParser):
 
         def keep(model: Lvg, number: int) -> None:
             if number == self.options.start_rounds:
-                self.source = copy(model)
+                self.source = model.snapshot()
 
         if isinstance(self.pruner, Lvg) and not hasattr(self.pruner, "grammar"):
             self.pruner.fit(data, Training(after_round=keep))

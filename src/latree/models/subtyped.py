@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,6 +149,12 @@ class Subtyped(ForestModel[Any]):
         self.frequency = subtype_counts(lexical, step.counts)
         self.lexicon = lexical.lexicon(step.counts.words, unsplit)
         self.prepare()
+
+    def snapshot(self) -> Self:
+        """The model as it is now, whatever further training makes of this one."""
+        found = copy(self)
+        found.prepare()  # what is made when asked for is made by the copy, not by this
+        return found
 
     def smoothed_rules(self, state: Refined, counts: Floats) -> Floats:
         """The rules' weights for sentences not seen in training."""
