@@ -2,7 +2,8 @@
 
 A production is a rule of the grammar or a lexical rule.  Each of its parameters stands for a block of subtypes: one
 triple, or at several scales (`refinement`) all those below a node.  What training moved is the parameter's delta; the
-weights themselves need not sum to one, and say little alone.
+weights themselves need not sum to one, and say little alone.  Features of spans (`span_features`), where a model has
+them, are parameters too: numbered after the productions', and told by the category of the span.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,11 @@ from latree.grammar import NONE
 from latree.loglinear import Entries
 from latree.models.loglinear import LoglinearModel
 from latree.showcase import Showcase, facts, legible
+from latree.span_features import LENGTHS
 from latree.subtypes import Layout
 
+Kind = Literal["rules", "words", "spans"]
+KINDS: tuple[Kind, ...] = ("rules", "words", "spans")
 SKETCHED = 16  # nodes of a refinement tree to draw, those that moved most; what is above them comes along
 _NAME, _WORD = 30, 40  # letters
 
@@ -42,15 +46,14 @@ class Extent(NamedTuple):
     @property
     def times(self) -> str:
         """`12 not, 5 once, 3 twice`."""
-        told = enumerate(self.divided)
-        return ", ".join(f"{count:,} {_TIMES.get(k, f'{k} times')}" for k, count in told if count)
+        return ", ".join(f"{count:,} {times}" for count, times in zip(self.divided, _TIMES, strict=False) if count)
 
 
-_TIMES = {0: "not", 1: "once", 2: "twice"}
+_TIMES = ("not", "once", "twice", *(f"{n} times" for n in ("three", "four", "five", "six", "seven", "eight", "nine")))
 
 
 class Moved(NamedTuple):
-    """A parameter, what training added to it, and the mean weight of the subtypes that it stands for."""
+    """A parameter, what training added to it, and the mean weight of the subtypes, or the spans, that it stands for."""
 
     number: int
     delta: float
@@ -94,6 +97,9 @@ class LoglinearShowcase:
             share = f"{extent.kept / max(extent.dense, 1):.1%} of a dense grammar's"
             own.append((f"{name} parameters", f"{extent} {productions}, {share}"))
             own += [(f"{productions} divided", extent.times)] if self.has_scales else []
+        if self.model.spans is not None:
+            moved = np.count_nonzero(self.delta[len(self.production) :])
+            own.append(("span features", f"{len(self.model.spans.key):,}, of which {moved:,} moved"))
         return told[: len(told) - record] + own + told[len(told) - record :]
 
     @property
@@ -132,7 +138,8 @@ class LoglinearShowcase:
     def _kept(self) -> Longs:
         """[productions] parameters as `complexity` counts them: at several scales the first, and what is not zero."""
         tree = self.model.tree
-        matters = np.ones(len(self.production), bool) if tree is None else (tree.parent == NONE) | (self.delta != 0)
+        moved = self.delta[: len(self.production)] != 0
+        matters = np.ones_like(moved) if tree is None else (tree.parent == NONE) | moved
         return np.bincount(self.production[matters], minlength=len(self.symbols)).astype(np.int64)
 
     @cached_property
@@ -153,11 +160,26 @@ class LoglinearShowcase:
 
     @property
     def delta(self) -> Floats:
+        """[parameters]"""
         return self.model.delta
 
     @cached_property
+    def owner(self) -> Longs:
+        """[parameters] the category of each."""
+        spans = self.model.spans
+        none = np.zeros(0, np.int64)
+        return np.append(self.symbols[self.production, 0], none if spans is None else spans.key % spans.symbols)
+
+    @cached_property
+    def kind(self) -> Longs:
+        """[parameters] which of `KINDS`."""
+        found = np.full(len(self.delta), KINDS.index("spans"))
+        found[: len(self.production)] = self._is_lexical[self.production]
+        return found
+
+    @cached_property
     def production(self) -> Longs:
-        """[parameters]"""
+        """[parameters of productions]"""
         if self.model.tree is not None:
             return self.model.tree.production
         widths = np.diff(self.model.model.layout.start), np.diff(self.model.model.lexical_start)
@@ -178,15 +200,16 @@ class LoglinearShowcase:
     @cached_property
     def weight(self) -> Floats:
         """[parameters] the mean over the triples of subtypes that each stands for; of a word that is joined with its
-        class, both together, as within a sentence."""
+        class, both together, as within a sentence; of a feature of spans, the factor that they get."""
         model, learned = self.model.model, self.model.learned
         own, joined, _ = Entries(np.arange(len(self.lexical.tag)), self.lexical.joined_rule).numbers(
             model.lexical_start
         )
         with np.errstate(over="ignore"):
             words = np.exp(learned.lexical[own] + np.append(learned.change, 0.0)[joined])
-        triples = np.concatenate([self._triples(), np.ones(len(words))])
-        weights = np.concatenate([learned.cells.value, words])
+            spans = np.exp(learned.spans)
+        triples = np.concatenate([self._triples(), np.ones(len(words) + len(spans))])
+        weights = np.concatenate([learned.cells.value, words, spans])
         return np.asarray((model.transposed @ (triples * weights)) / (model.transposed @ triples), np.float64)
 
     def _triples(self) -> Floats:
@@ -199,11 +222,10 @@ class LoglinearShowcase:
 
     # -- what moved
 
-    def moved(self, symbol: int, of_words: bool, up: bool, top: int) -> list[Moved]:
-        """The parameters of a category's rules, or of its words, that training moved most in one direction."""
-        own = (self.symbols[:, 0] == symbol) & (self._is_lexical == of_words)
+    def moved(self, symbol: int, kind: Kind, up: bool, top: int) -> list[Moved]:
+        """The parameters of a category's rules, words or spans that training moved most in one direction."""
         signed = self.delta if up else -self.delta
-        found = np.flatnonzero(own[self.production] & (signed > 0))
+        found = np.flatnonzero((self.owner == symbol) & (self.kind == KINDS.index(kind)) & (signed > 0))
         return [self._parameter(k) for k in found[np.argsort(-signed[found], kind="stable")][:top].tolist()]
 
     def _parameter(self, number: int) -> Moved:
@@ -230,12 +252,15 @@ class LoglinearShowcase:
     # -- names
 
     def describe(self, number: int) -> str:
-        """`NP-* -> DT-0 NN-2..3`, `NN-1 -> dog`: a production with the subtypes that a parameter stands for."""
+        """`NP-* -> DT-0 NN-2..3`, `NN-1 -> dog`: a production with the subtypes that a parameter stands for; or a
+        feature of spans."""
+        if number >= len(self.production):
+            return self._span(number - len(self.production))
         production = int(self.production[number])
         pairs = zip(self.symbols[production].tolist(), self.block(number), strict=True)
         parent, *children = (self._subtypes(symbol, block) for symbol, block in pairs if symbol != NONE)
         if production >= self.rules:
-            children = [legible(self._unit(production - self.rules), _WORD)]
+            children = [self._unit(int(self.lexical.unit[production - self.rules]))]
         return f"{parent} -> {' '.join(children) or '(end)'}"
 
     def _subtypes(self, symbol: int, block: range) -> str:
@@ -246,9 +271,34 @@ class LoglinearShowcase:
             return f"{name}-*"
         return f"{name}-{block[0]}" if len(block) == 1 else f"{name}-{block[0]}..{block[-1]}"
 
-    def _unit(self, lexical: int) -> str:
-        word, name = self._units[self.lexical.unit[lexical]]
-        return word if word is not None else "(any other)" if name is None else f"(class {name})"
+    def _unit(self, unit: int) -> str:
+        if unit == len(self._units):
+            return "(edge)"
+        word, name = self._units[unit]
+        told = word if word is not None else "(any other)" if name is None else f"(class {name})"
+        return legible(told, _WORD)
+
+    def _span(self, feature: int) -> str:
+        """`NP: first the`, `NP: 2 words`; the number of a feature is made in `SpanFeatures.keys`."""
+        spans = self.model.spans
+        assert spans is not None
+        rest, symbol = divmod(int(spans.key[feature]), spans.symbols)
+        rest, second = divmod(rest, spans.units + 1)
+        kind, first = divmod(rest, spans.units + 1)
+        name = legible(self.name(symbol), _NAME)
+        if kind == len(_SPAN_WORDS):
+            return f"{name}: {_words(first)}"
+        pairs = zip(_SPAN_WORDS[kind], (first, second), strict=False)
+        return f"{name}: {', '.join(f'{where} {self._unit(unit)}' for where, unit in pairs)}"
+
+
+_SPAN_WORDS = (("first",), ("last",), ("before",), ("after",), ("before", "first"), ("last", "after"))
+
+
+def _words(step: int) -> str:
+    """The lengths that count as one."""
+    least, most = int(LENGTHS[step - 1]), int(LENGTHS[step]) - 1 if step < len(LENGTHS) else None
+    return f"{least} words" if least == most else f"{least} or more words" if most is None else f"{least}-{most} words"
 
 
 def _depth(place: Longs) -> Longs:
@@ -282,14 +332,16 @@ def extent_lines(showcase: LoglinearShowcase, symbol: int) -> Iterator[str]:
         extent = showcase.extent(symbol, of_words)
         if extent.productions:
             yield f"parameters: {extent} {name}" + (f", divided: {extent.times}" if showcase.has_scales else "")
+    if of_spans := np.count_nonzero((showcase.owner == symbol) & (showcase.kind == KINDS.index("spans"))):
+        yield f"parameters: {of_spans:,} features of spans"
 
 
 def movements(showcase: LoglinearShowcase, symbol: int, top: int) -> Iterator[tuple[str, list[Moved]]]:
     """What moved most, by kind and direction, with a heading; nothing of what there is none of."""
-    for of_words, name in ((False, "rules"), (True, "words")):
+    for kind in KINDS:
         for up, where in ((True, "up"), (False, "down")):
-            if found := showcase.moved(symbol, of_words, up, top):
-                yield f"{name} moved {where}", found
+            if found := showcase.moved(symbol, kind, up, top):
+                yield f"{kind} moved {where}", found
 
 
 def _table(showcase: LoglinearShowcase, found: list[Moved]) -> Iterator[str]:

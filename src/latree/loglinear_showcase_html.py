@@ -27,7 +27,8 @@ pre { overflow-x: auto; font-size: .8rem; line-height: 1.35; margin: .5rem 0 0; 
 """
 _LEGEND = (
     "Beside each production stand delta, what training added to its log weight, and its weight, the mean over all the "
-    "subtypes that it stands for. Weights need not sum to one. NP-* is NP of any subtype, NP-2..3 of subtypes 2 to 3."
+    "subtypes that it stands for. Weights need not sum to one. NP-* is NP of any subtype, NP-2..3 of subtypes 2 to 3. "
+    "Spans, where they have features, are told by their first and last words and those before and after."
 )
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +18,15 @@ from latree.errors import LatreeError
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from latree.loglinear_showcase import LoglinearShowcase
     from latree.models.base import ForestModel
     from latree.models.gaussian import GaussianModel
+    from latree.models.loglinear import LoglinearModel
     from latree.showcase import Rule, Showcase, SplitNode, Subtype, Use, Word
     from latree.vector_showcase import VectorShowcase
 
 TOP, TOP_ON_PAGE = 5, 8
-_BAR = 12  # columns for the largest number of subtypes or components
+_BAR = 12  # columns for the largest number of subtypes, components or parameters
 _NAME = 30  # letters of a category's name
 
 
@@ -35,38 +40,106 @@ def show(
 ) -> None:
     """What the model was made of, its categories with their subtypes, and what each is likely to be.
 
-    Of latent vectors instead of subtypes: where the rules and words of a category lie.
+    Of latent vectors instead of subtypes: where the rules and words of a category lie. Of weights that were trained to
+    tell right trees from wrong ones: which of them training moved most, and how finely rules are divided.
     """
     if sum([symbol is not None, html is not None, json_output]) > 1:
         raise typer.BadParameter("--symbol, --html and --json exclude one another: the page and the header hold all")
     loaded = common.load_model(model)
-    if summed and _vectors(loaded) is not None:
-        raise LatreeError("--summed is for discrete subtypes; this model has latent vectors")
+    exhibit = _exhibit(loaded, summed, top or (TOP if html is None else TOP_ON_PAGE))
     if json_output:
         header, _ = loaded.state()
         typer.echo(json.dumps({"kind": loaded.kind, **header}, ensure_ascii=False, indent=1))
     elif html is not None:
-        _write_page(loaded, html, "English" if model is None else model.name, top or TOP_ON_PAGE, summed)
+        _write_page(exhibit.page("English" if model is None else model.name), html)
     elif symbol is not None:
-        _print_lines(_details(loaded, symbol, top or TOP, summed))
+        _print_lines(_details(exhibit, symbol))
     else:
-        _print_overview(loaded, top or TOP)
+        _print_overview(exhibit)
 
 
-def _vectors(model: ForestModel[Any]) -> GaussianModel | None:
-    """The model, if its categories have latent vectors instead of subtypes."""
+@dataclass(frozen=True)
+class _Exhibit:
+    """What there is to show of a model, and how."""
+
+    showcase: Showcase | VectorShowcase | LoglinearShowcase
+    plain: Showcase  # of the categories by name
+    facts: Callable[[], list[tuple[str, str]]]
+    measure: str | None  # what the size of a category is
+    columns: tuple[str, ...]
+    describe: Callable[[int], tuple[str, ...]]  # a category, for these columns
+    lines: Callable[[int], Iterator[str]]  # all that there is to say of a category
+    page: Callable[[str], str]  # with this title
+
+
+def _exhibit(model: ForestModel[Any], summed: bool, top: int) -> _Exhibit:
     from latree.models.gaussian import GaussianModel
+    from latree.models.loglinear import LoglinearModel
 
-    return model if isinstance(model, GaussianModel) else None
+    if isinstance(model, GaussianModel | LoglinearModel) and summed:
+        what = "latent vectors" if isinstance(model, GaussianModel) else "weights that are no probabilities"
+        raise LatreeError(f"--summed is for the probabilities of discrete subtypes; this model has {what}")
+    if isinstance(model, GaussianModel):
+        return _of_vectors(model, top)
+    if isinstance(model, LoglinearModel):
+        return _of_weights(model, top)
+    return _of_subtypes(model, summed, top)
 
 
-def _write_page(model: ForestModel[Any], path: Path, title: str, top: int, summed: bool) -> None:
-    from latree.model_file import write_atomically
+def _of_subtypes(model: ForestModel[Any], summed: bool, top: int) -> _Exhibit:
+    from latree.showcase import Showcase, facts
     from latree.showcase_html import page
+
+    showcase = Showcase(model)
+    return _Exhibit(
+        showcase,
+        showcase,
+        partial(facts, model),
+        "subtypes" if showcase.has_subtypes else None,
+        ("likeliest",),
+        lambda symbol: (_likeliest(showcase, symbol, top),),
+        lambda symbol: _category(showcase, symbol, top, summed),
+        lambda title: page(model, title, top, summed),
+    )
+
+
+def _of_vectors(model: GaussianModel, top: int) -> _Exhibit:
+    from latree.vector_showcase import VectorShowcase, category_lines
     from latree.vector_showcase_html import vector_page
 
-    vectors = _vectors(model)
-    text = page(model, title, top, summed) if vectors is None else vector_page(vectors, title, top)
+    showcase = VectorShowcase(model)
+    return _Exhibit(
+        showcase,
+        showcase.plain,
+        showcase.facts,
+        "components",
+        ("likeliest",),
+        lambda symbol: (_heaviest(showcase, symbol, top),),
+        lambda symbol: category_lines(showcase, symbol, top),
+        lambda title: vector_page(model, title, top),
+    )
+
+
+def _of_weights(model: LoglinearModel, top: int) -> _Exhibit:
+    from latree.loglinear_showcase import LoglinearShowcase, category_lines
+    from latree.loglinear_showcase_html import loglinear_page
+
+    showcase = LoglinearShowcase(model)
+    return _Exhibit(
+        showcase,
+        showcase.plain,
+        showcase.facts,
+        "parameters",
+        ("subtypes", *(name + ", divided" * showcase.has_scales for name in ("rules", "words"))),
+        lambda symbol: _extents(showcase, symbol),
+        lambda symbol: category_lines(showcase, symbol, top),
+        lambda title: loglinear_page(model, title, top),
+    )
+
+
+def _write_page(text: str, path: Path) -> None:
+    from latree.model_file import write_atomically
+
     write_atomically(path, text.encode())
     common.note(f"written to {path}")
 
@@ -74,53 +147,57 @@ def _write_page(model: ForestModel[Any], path: Path, title: str, top: int, summe
 # -- all categories
 
 
-def _print_overview(model: ForestModel[Any], top: int) -> None:
-    from latree.showcase import Showcase, facts
-    from latree.vector_showcase import VectorShowcase
-
-    if (vectors := _vectors(model)) is not None:
-        space = VectorShowcase(vectors)
-        _print_lines(f"{name}: {value}" for name, value in space.facts())
-        _print_tables(space, "components", lambda symbol: _heaviest(space, symbol, top))
-        return
-    showcase = Showcase(model)
-    _print_lines(f"{name}: {value}" for name, value in facts(model))
-    measure = "subtypes" if showcase.has_subtypes else None
-    _print_tables(showcase, measure, lambda symbol: _likeliest(showcase, symbol, top))
-
-
-def _print_tables(showcase: Showcase | VectorShowcase, measure: str | None, describe: Callable[[int], str]) -> None:
-    """A table for each kind of symbol, the largest first by what is measured."""
+def _print_overview(exhibit: _Exhibit) -> None:
+    """Facts, and a table for each kind of symbol, the largest first by what is measured."""
     from rich.console import Console
 
     from latree.showcase import GROUPS
 
+    _print_lines(f"{name}: {value}" for name, value in exhibit.facts())
+    showcase = exhibit.showcase
     most = max(map(showcase.size, showcase.by_size))
     for kinds, title in GROUPS:
         rows = []
         for symbol in (s for s in showcase.by_size if showcase.grammar.symbols[s].kind in kinds):
             size = showcase.size(symbol)
-            number = [str(size), "━" * max(1, round(size * _BAR / most))] if measure else []
-            rows.append([_plain(showcase.name(symbol), _NAME), *number, describe(symbol)])
+            number = [f"{size}", "━" * max(1, round(size * _BAR / most))] if exhibit.measure else []
+            rows.append([_plain(showcase.name(symbol), _NAME), *number, *exhibit.describe(symbol)])
         if rows:
-            Console(emoji=False).print("", _table(title, measure, rows))
+            Console(emoji=False).print("", _table(title, exhibit, rows))
 
 
-def _table(title: str, measure: str | None, rows: list[list[str]]) -> Table:
-    """Categories by the number of their subtypes, as in Petrov (2009), figure 2, or of their components."""
+def _table(title: str, exhibit: _Exhibit, rows: list[list[str]]) -> Table:
+    """Categories by the number of their subtypes, as in Petrov (2009), figure 2, or of what else is measured; columns
+    without a word are left out."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column(title, max_width=_NAME, overflow="fold")
-    if measure:
-        table.add_column(measure, justify="right", no_wrap=True)
+    if exhibit.measure:
+        table.add_column(exhibit.measure, justify="right", no_wrap=True)
         table.add_column("", no_wrap=True, min_width=1)
-    table.add_column("likeliest", overflow="fold")
+    fixed = len(table.columns)
+    used = [place < fixed or any(cells) for place, cells in enumerate(zip(*rows, strict=True))]
+    for name in compress(exhibit.columns, used[fixed:]):
+        table.add_column(name, overflow="fold", min_width=len(name))
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*map(Text, compress(row, used)))
     return table
+
+
+def _extents(showcase: LoglinearShowcase, symbol: int) -> tuple[str, ...]:
+    """Subtypes, and what the rules and the words have: parameters, and how often they are divided."""
+    cells = [str(showcase.model.size[symbol])]
+    for extent in (showcase.extent(symbol, of_words) for of_words in (False, True)):
+        if not extent.productions:
+            cells.append("")
+        elif showcase.has_scales:
+            cells.append(f"{extent.kept:,} of {extent.dense:,}: {extent.times}")
+        else:
+            cells.append(f"{extent.kept:,} in {extent.productions:,}")
+    return tuple(cells)
 
 
 def _heaviest(showcase: VectorShowcase, symbol: int, top: int) -> str:
@@ -138,33 +215,21 @@ def _likeliest(showcase: Showcase, symbol: int, top: int) -> str:
 # -- one category
 
 
-def _details(model: ForestModel[Any], name: str, top: int, summed: bool) -> Iterator[str]:
-    from latree.showcase import Showcase
-
-    if (vectors := _vectors(model)) is not None:
-        yield from _places(vectors, name, top)
-        return
-    showcase = Showcase(model)
-    for place, symbol in enumerate(_found(showcase, name)):
+def _details(exhibit: _Exhibit, name: str) -> Iterator[str]:
+    for place, symbol in enumerate(_found(exhibit.plain, name)):
         if place:
             yield ""
-        yield _title(showcase, symbol)
-        for subtype in showcase.subtypes(symbol, top, summed):
-            yield ""
-            yield from _subtype(showcase, symbol, subtype)
-        if showcase.size(symbol) > 1:
-            yield ""
-            yield from _drawing(showcase, symbol)
+        yield from exhibit.lines(symbol)
 
 
-def _places(model: GaussianModel, name: str, top: int) -> Iterator[str]:
-    from latree.vector_showcase import VectorShowcase, category_lines
-
-    showcase = VectorShowcase(model)
-    for place, symbol in enumerate(_found(showcase.plain, name)):
-        if place:
-            yield ""
-        yield from category_lines(showcase, symbol, top)
+def _category(showcase: Showcase, symbol: int, top: int, summed: bool) -> Iterator[str]:
+    yield _title(showcase, symbol)
+    for subtype in showcase.subtypes(symbol, top, summed):
+        yield ""
+        yield from _subtype(showcase, symbol, subtype)
+    if showcase.size(symbol) > 1:
+        yield ""
+        yield from _drawing(showcase, symbol)
 
 
 def _found(showcase: Showcase, name: str) -> list[int]:
