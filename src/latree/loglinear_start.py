@@ -25,7 +25,8 @@ def log_rules(source: Any, level: int, share: float) -> Floats:
     """log T[x, y, z] after `level` rounds, with a share of the unsplit grammar's, so that no cell is empty."""
     layout, theta, _, _ = source.levels[level]
     even = source.coarse_theta() / (layout.dims[:, 1] * layout.dims[:, 2])
-    found: Floats = np.log((1 - share) * theta + share * np.repeat(even, np.diff(layout.start)))
+    with np.errstate(divide="ignore"):  # a rule that the unsplit grammar does without stays so
+        found: Floats = np.log((1 - share) * theta + share * np.repeat(even, np.diff(layout.start)))
     return found
 
 
