@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     pruner = latree.Pcfg().fit(trees)
     pruner.threshold = options.p_min
     constants = LvegOptions(
-        dim=options.dim, components=options.components, word_components=options.components, epochs=0
+        dim=options.dim, components=options.components, word_components=options.components, looseness=1.0, epochs=0
     )
     model = GmLveg(options=constants, pruner=pruner).fit(trees)
     model.joint = False

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from latree.models.lvg import Lvg
 from latree.models.pruned import GradientTraining
 
 Trees = list[latree.Tree]
+PAPER = LvegOptions(dim=3, components=4, word_components=2, grow=0, looseness=1.0)  # what is varied begins here
 
 
 class Row(NamedTuple):
@@ -119,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rows = []
     for value in map(int, values):
         varied = {"k_min": value, "k_max": value} if name == "k_hard" else {name: value}
-        chosen = LvegOptions(epochs=options.epochs, max_length=options.max_length, **varied)
+        chosen = replace(PAPER, epochs=options.epochs, max_length=options.max_length, **varied)
         rows.append(sweep_row(pruner, trees, gold, chosen, value))
         print(rows[-1], flush=True)
     if options.plot is not None:

@@ -23,7 +23,7 @@ from latree.signatures import Scheme
 from latree.split_merge import SplitMergeOptions
 
 QUICK = SplitMergeOptions(split_iterations=20, merge_iterations=10, smooth_iterations=5)
-SMALL = LvegOptions(dim=2, components=2, epochs=2, batch=16)
+SMALL = LvegOptions(dim=2, components=2, word_components=2, grow=0, looseness=1.0, epochs=2, batch=16)
 
 
 @pytest.fixture(scope="module")
@@ -164,6 +164,14 @@ def test_a_gradient_that_is_no_number_stops_training(trees: list[Tree], lvg: Lvg
 def test_a_pruner_of_another_treebank(trees: list[Tree], lvg: Lvg) -> None:
     with pytest.raises(LatreeError, match="the pruner was trained on another treebank"):
         GmLveg(options=SMALL, pruner=lvg).fit([*trees, Tree.read("(ROOT (X (NN dogs) (VB run)))")])
+
+
+def test_looser_pruning_trains_on_more(trees: list[Tree], lvg: Lvg) -> None:
+    edges = []
+    for looseness in (1.0, 0.01):
+        model = GmLveg(options=replace(SMALL, looseness=looseness, epochs=0), pruner=lvg).fit(trees)
+        edges.append(sum(batch.all.edges for batch in model.batches(model.examples(trees))))
+    assert edges[0] < edges[1]
 
 
 # -- limits on components

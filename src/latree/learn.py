@@ -49,6 +49,17 @@ class Adam:
         mean, square = first[rows] / (1 - slow**count), second[rows] / (1 - slower**count)
         parameters[rows] += self.rate * mean / (np.sqrt(square) + self.least)
 
+    def squares(self, name: str) -> Floats:
+        """The sum of the squared gradients so far, about."""
+        _, second, steps = self.moments[name]
+        return second * steps.reshape(-1, *(1 for _ in range(second.ndim - 1)))
+
+    def take(self, name: str, rows: Longs) -> None:
+        """Go on with other rows, each of which was one of those that there are."""
+        if name in self.moments:
+            first, second, steps = self.moments[name]
+            self.moments[name] = first[rows], second[rows], steps[rows]
+
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """For a checkpoint."""
         parts = ("first", "second", "steps")

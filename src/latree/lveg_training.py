@@ -19,7 +19,8 @@ from latree.forms.gaussian import ComponentLimit, gaussian_infer
 from latree.forms.mixtures import Components, Mixtures
 from latree.grammar import NONE
 from latree.learn import Adam, Watch
-from latree.slots import SlotForest
+from latree.lveg_growth import GROWTH, GrowthOptions, absorb, equals, gains, how_many_of_each, move_apart, regrow
+from latree.slots import SlotForest, resized
 
 Covariance = Literal["diagonal", "spherical"]
 
@@ -28,13 +29,15 @@ Covariance = Literal["diagonal", "spherical"]
 class LvegOptions:
     """The constants of the model and its training.
 
-    Dimension, components, rate and rare words are the paper's.  Batches are smaller, for smaller treebanks; the start
-    is exactly the treebank's grammar unless `alpha` is given (the paper's is 8); epochs are averaged.
+    Rate and rare words are the paper's.  The paper's dimension is 3, and its components 4; here components are few at
+    first and grow.  Batches are smaller, for smaller treebanks; the start is exactly the treebank's grammar unless
+    `alpha` is given (the paper's is 8); epochs are averaged.
     """
 
-    dim: int = 3  # d, of the latent vectors
-    components: int = 4  # K_r of the grammar's rules
-    word_components: int = 2  # K_r of lexical rules
+    dim: int = 8  # d, of the latent vectors
+    components: int = 1  # K_r of the grammar's rules, at first
+    word_components: int = 1  # K_r of lexical rules, at first
+    grow: int = 2  # after each of so many epochs rules get or lose components, see `lveg_growth`
     start: Literal["treebank", "subtypes"] = "treebank"  # see `lveg_start`; with subtypes d and K_r are as these say
     start_rounds: int = 3  # of the grammar with subtypes
     covariance: Covariance = "spherical"
@@ -46,6 +49,7 @@ class LvegOptions:
     memory: float = 0.6  # what is scored and kept is a running mean over epochs: this share of it is the mean before
     clip: float = 5.0  # no part of a batch's mean gradient exceeds this
     rare: int = 1  # words with at most this many tokens go by their class
+    looseness: float = 0.1  # forests to train on are pruned at the pruner's thresholds times this
     max_length: int = 50  # longer sentences are not trained on
     least_log_sd: float = -2.0  # standard deviations stay between exp(-2) and exp(2): none collapses
     most_log_sd: float = 2.0
@@ -95,6 +99,10 @@ class Batch(NamedTuple):
         slots = np.unique(components.slot[touched])
         return cls(gold, all_, len(gold.root), touched, slots[slots != NONE])
 
+    def resized(self, components: Components) -> Batch:
+        """The same sentences where rules have other numbers of components."""
+        return Batch.of(resized(self.gold, components.size), resized(self.all, components.size), components)
+
 
 class Learner:
     """Weights on their way."""
@@ -103,6 +111,7 @@ class Learner:
         self.components, self.weights, self.options = components, weights, options
         self.adam = Adam(options.rate)
         self.mean: Mixtures | None = None  # of the weights after each epoch, the recent ones weighing more
+        self.count = np.zeros_like(weights.log_rho)  # expected tokens of the components in the gold trees, this epoch
 
     def average(self) -> Mixtures:
         """Take the weights as they are into the running mean."""
@@ -114,6 +123,7 @@ class Learner:
     def epoch(self, batches: Sequence[Batch], rng: np.random.Generator, watch: Watch) -> float:
         """Mean log P(T | w) of the sentences, each as its batch found it."""
         total, sentences = 0.0, 0
+        self.count[:] = 0.0
         for done, k in enumerate(rng.permutation(len(batches)), start=1):
             total += self.step(batches[k])
             sentences += batches[k].sentences
@@ -137,8 +147,28 @@ class Learner:
         """
         gold = gaussian_infer(batch.gold, self.components, self.weights)
         everything = gaussian_infer(batch.all, self.components, self.weights, limit=self.options.limit)
+        self.count += gold.gradient.log_rho
         log_likelihood = float((gold.log_z - everything.log_z).sum())
         gradient = Mixtures(*(a - b for a, b in zip(gold.gradient, everything.gradient, strict=True)))
         if not np.isfinite(log_likelihood) or not all(np.isfinite(part).all() for part in gradient):
             raise LatreeError("the likelihood or its gradient is no number any more; the last checkpoint is good")
         return log_likelihood, gradient
+
+    def grow(self, rng: np.random.Generator, options: GrowthOptions = GROWTH) -> Mixtures:
+        """Split, merge and drop components (`lveg_growth`), those of the running mean too, which is returned.
+
+        Moments go with the components.
+        """
+        before, slopes = self.components, self.adam.squares("mean")
+        into = equals(before, self.weights, options.alike)
+        copies = how_many_of_each(before, gains(before, slopes), self.count, into, options)
+        grown = regrow(before, copies)
+        self.weights, self.mean = (
+            grown.weights(absorb(before, weights, into)) for weights in (self.weights, self.mean or self.weights)
+        )
+        self.adam.take("log_rho", grown.source)
+        for name in ("mean", "log_sd"):
+            self.adam.take(name, grown.slot_source)
+        move_apart(grown, self.weights, slopes, options.apart, rng)
+        self.components, self.count = grown.components, np.zeros(len(grown.source))
+        return self.mean

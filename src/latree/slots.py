@@ -18,6 +18,7 @@ lexical entry stands between an item and what follows (its left child), on one a
 the child goes on as the product of two Gaussians, so that such an in has a component for every pair of components.
 
 All of this is integers, made once for a batch of sentences and kept for as long as the grammar's rules are the same.
+How many components each rule has is a matter of four arrays (`resized`).
 """
 
 from __future__ import annotations
@@ -101,16 +102,15 @@ def slot_forest(forest: Forest, entry_rule: Longs, size: Longs) -> SlotForest:
     count = int(sides.used[0])
     pair_start, pair_block, block_start, block_in = _find_blocks(in_start, in_side, use_start, use_side, count)
     side_rule, side_port, side_word = (x[:count].copy() for x in (sides.rule, sides.port, sides.word))
-    width = size[side_rule] * np.where(side_word == NONE, 1, size[side_word])
-    width = np.where(side_port == P, width, -(-width // STRIP) * STRIP)
-    return SlotForest(
+    nowhere = np.zeros(0, np.int64)
+    found = SlotForest(
         root=forest.root,
         in_start=in_start,
         use_start=use_start,
         link_start=link_start,
         pair_start=pair_start,
         in_side=in_side,
-        in_at=_starts(width[in_side]),
+        in_at=nowhere,
         edge_start=edge_start,
         edge=edge.astype(np.int32),
         left=edge_use[edge, 0],
@@ -120,16 +120,29 @@ def slot_forest(forest: Forest, entry_rule: Longs, size: Longs) -> SlotForest:
         link_child=links[2].copy(),
         link_edge=np.where(forest.rule[links[3]] == PASS, NONE, links[3]).astype(np.int32),
         use_side=use_side,
-        use_at=_starts(width[use_side]),
+        use_at=nowhere,
         pair_block=pair_block,
         block_start=block_start,
         block_in=block_in,
-        block_at=_starts(np.repeat(width, np.diff(block_start)) * width[block_in]),
+        block_at=nowhere,
         side_rule=side_rule,
         side_port=side_port,
         side_word=side_word,
-        side_at=_starts(width),
+        side_at=nowhere,
         edges=len(rule),
+    )
+    return resized(found, size)
+
+
+def resized(slots: SlotForest, size: Longs) -> SlotForest:
+    """The same view where rules have other numbers of components: only the places of values change."""
+    width = size[slots.side_rule] * np.where(slots.side_word == NONE, 1, size[slots.side_word])
+    width = np.where(slots.side_port == P, width, -(-width // STRIP) * STRIP)
+    return slots._replace(
+        in_at=_starts(width[slots.in_side]),
+        use_at=_starts(width[slots.use_side]),
+        block_at=_starts(np.repeat(width, np.diff(slots.block_start)) * width[slots.block_in]),
+        side_at=_starts(width),
     )
 
 

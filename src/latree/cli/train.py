@@ -47,7 +47,7 @@ _ITERATIONS = ("split_iterations", "merge_iterations", "smooth_iterations")
 _FOR_EM = ("rounds", "subtypes", "merge", "merge_iterations", "smooth_iterations")
 _FOR_VARIATIONAL = ("truncation", "concentration")
 _LIMIT = ("k_min", "k_max", "theta")
-_FOR_GAUSSIANS = ("dim", "components", "covariance", *_LIMIT)
+_FOR_GAUSSIANS = ("dim", "components", "grow", "covariance", "looseness", *_LIMIT)
 _FOR_GRADIENTS = ("epochs", "batch", "rate", "start", "max_length")
 _FOR_LOGLINEAR = ("penalty", "strength", "scales", "spans", "iterations", "stochastic")
 _OPTIONS_OF = {
@@ -94,9 +94,13 @@ def train(
     concentration: float = typer.Option(
         1.0, "--concentration", min=1e-6, help="variational: the larger, the more subtypes are expected."
     ),
-    dim: int = typer.Option(3, "--dim", min=1, help="gm-lveg: dimensions of the latent vectors."),
-    components: int = typer.Option(4, "--components", min=1, help="gm-lveg: Gaussians of a rule."),
+    dim: int = typer.Option(8, "--dim", min=1, help="gm-lveg: dimensions of the latent vectors."),
+    components: int = typer.Option(1, "--components", min=1, help="gm-lveg: Gaussians of a rule at first."),
+    grow: int = typer.Option(2, "--grow", min=0, help="gm-lveg: epochs after which rules that gain get more of these."),
     covariance: Literal["diagonal", "spherical"] = typer.Option("spherical", "--covariance", help="gm-lveg: of these."),
+    looseness: float = typer.Option(
+        0.1, "--looseness", min=1e-9, max=1.0, help="gm-lveg: thresholds of pruning are so much lower in training."
+    ),
     epochs: int = typer.Option(
         None, "--epochs", min=1, help="gm-lveg: passes over the treebank (10); lvg-d: legs (3); dev picks the best."
     ),
@@ -152,8 +156,8 @@ def train(
         given |= {"iterations": iterations, "stochastic": stochastic}
         options = _loglinear(tags, seed, rounds, subtypes, options, given)
     if kind is Kind.gm_lveg:
-        given |= {"dim": dim, "components": components, "covariance": covariance}
-        given |= {"k_min": k_min, "k_max": k_max, "theta": theta}
+        given |= {"dim": dim, "components": components, "grow": grow, "covariance": covariance}
+        given |= {"looseness": looseness, "k_min": k_min, "k_max": k_max, "theta": theta}
         options = _gaussian(tags, seed, rounds, options, given)
     source: Iterator[Any]
     if tags:

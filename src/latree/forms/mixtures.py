@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from latree.arrays import Floats, Ints, Longs
 from latree.grammar import NONE
@@ -44,7 +45,11 @@ def components(rules: Ints, tags: Ints, size: Longs) -> Components:
     The root, symbol 0, has no latent vector.  The slots of a rule lie by port, then by component.
     """
     words = np.column_stack([tags, np.full((len(tags), 2), NONE)])
-    vectors = np.concatenate([rules, words]) > 0
+    return laid_out(np.concatenate([rules, words]) > 0, size)
+
+
+def laid_out(vectors: NDArray[np.bool_], size: Longs) -> Components:
+    """Components of rules of which is known [rules, 3] whether there is a latent vector at a port."""
     first = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
     rule, step = np.repeat(np.arange(len(size)), size), np.repeat(size, size)
     slots_before = np.concatenate([[0], np.cumsum(size * vectors.sum(1))])[rule]

@@ -31,14 +31,18 @@ from latree.slots import SlotForest, slot_forest
 
 
 class Best:
-    """The weights of the best epoch."""
+    """The components and weights of the best epoch."""
 
-    def __init__(self, weights: Mixtures, score: float = -np.inf) -> None:
-        self.weights, self.score = weights, score
+    def __init__(self, components: Components, weights: Mixtures, score: float = -np.inf) -> None:
+        self.components, self.weights, self.score = components, weights, score
 
-    def offer(self, weights: Mixtures, score: float) -> None:
+    def offer(self, components: Components, weights: Mixtures, score: float) -> None:
         if score > self.score:
-            self.weights, self.score = Mixtures(*(part.copy() for part in weights)), score
+            self.components, self.score = components, score
+            self.weights = Mixtures(*(part.copy() for part in weights))
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        return {"size": self.components.size, **self.weights._asdict()}
 
 
 class GaussianModel(PrunedModel):
@@ -76,26 +80,36 @@ class GaussianModel(PrunedModel):
     ) -> None:
         """Adam on log P(T | w); without held-out data the last epoch's weights are kept."""
         rng = self.prepare_training(examples, standing)
-        learner = Learner(self.components, self.mixtures, self.options)
-        best = Best(self.mixtures)
-        if standing is not None:
-            learner.adam.restore(part_of("adam.", standing.arrays))
-            learner.mean = Mixtures(**part_of("mean.", standing.arrays))
-            best = Best(Mixtures(**part_of("best.", standing.arrays)), standing.notes["score"])
+        learner, best = self._learner_and_best(standing)
         batches = self.batches([one for one in examples if len(one.words) <= self.options.max_length])
         for epoch in range(standing.done + 1 if standing else 1, self.options.epochs + 1):
             log_likelihood = learner.epoch(batches, rng, how.watch)
             self.mixtures = learner.average()
             how.after_epoch(self, EpochReport(epoch, log_likelihood, sum(batch.sentences for batch in batches)))
-            best.offer(self.mixtures, float(epoch) if how.score is None else how.score(self))
+            best.offer(self.components, self.mixtures, float(epoch) if how.score is None else how.score(self))
+            if epoch <= self.options.grow:
+                self.mixtures = learner.grow(rng)
+                self.components = learner.components
+                batches = [batch.resized(self.components) for batch in batches]
             if how.checkpoint is not None:
-                parts = {"now": learner.weights._asdict(), "best": best.weights._asdict()}
-                parts["mean"] = self.mixtures._asdict()
-                parts["adam"] = learner.adam.to_arrays()
+                parts = {"now": learner.weights._asdict(), "mean": self.mixtures._asdict()}
+                parts |= {"best": best.to_arrays(), "adam": learner.adam.to_arrays()}
                 own = {f"{name}.{key}": array for name, part in parts.items() for key, array in part.items()}
                 how.checkpoint.write(self, treebank, Standing(epoch, rng, own, {"score": best.score}))
+        self.components = best.components
         # As a file keeps them, so that a model is the same before and after.
         self.mixtures = Mixtures(*(part.astype(np.float32).astype(np.float64) for part in best.weights))
+
+    def _learner_and_best(self, standing: Standing | None) -> tuple[Learner, Best]:
+        """At the beginning, or as a checkpoint has them."""
+        learner = Learner(self.components, self.mixtures, self.options)
+        if standing is None:
+            return learner, Best(self.components, self.mixtures)
+        learner.adam.restore(part_of("adam.", standing.arrays))
+        learner.mean = Mixtures(**part_of("mean.", standing.arrays))
+        kept = part_of("best.", standing.arrays)
+        components = make_components(self.grammar, self.lexical, kept.pop("size"))
+        return learner, Best(components, Mixtures(**kept), standing.notes["score"])
 
     def start(self, rng: np.random.Generator) -> Start:
         """The grammar to begin with: the treebank's."""
@@ -132,7 +146,7 @@ class GaussianModel(PrunedModel):
         return [self._batch([examples[k] for k in group]) for group in groups]
 
     def _batch(self, examples: Sequence[Example]) -> Batch:
-        gold, forest = self.forests(examples)
+        gold, forest = self.forests(examples, self.options.looseness)
         entry_rule = np.concatenate([self._rule_numbers(one.words, seen=True).ravel() for one in examples])
         slots = [slot_forest(one, entry_rule, self.components.size) for one in (gold, forest)]
         return Batch.of(slots[0], slots[1], self.components)

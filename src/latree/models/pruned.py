@@ -123,20 +123,23 @@ class PrunedModel(ForestModel[Any]):
         pruner = {name: getattr(self.pruner, name, None) for name in ("kind", "rounds", "subtypes", "seed", "unknown")}
         return {"kind": self.kind, "seed": self.seed, "pruner": pruner}
 
-    def forests(self, examples: Sequence[Example]) -> tuple[Forest, Forest]:
-        """Of some sentences laid end to end: the gold analyses, and what the pruner leaves with the gold kept."""
+    def forests(self, examples: Sequence[Example], looseness: float = 1.0) -> tuple[Forest, Forest]:
+        """Of some sentences laid end to end: the gold analyses, and what the pruner leaves with the gold kept.
+
+        Thresholds are multiplied by the looseness.
+        """
         rules = len(self.grammar.rules)
         gold = assemble([one.gold for one in examples], rules)
         size = max(len(one.words) for one in examples) + 1
         emissions = [self.pruner.emissions(one.words) for one in examples]
         coarse = [self.pruner.coarse(part) for part in emissions]
-        pieces = [self._prune_around(one, part) for one, part in zip(examples, coarse, strict=True)]
+        pieces = [self._prune_around(one, part, looseness) for one, part in zip(examples, coarse, strict=True)]
         kept = (anchors(gold, size), size)
-        return gold, self.prune_further(assemble(pieces, rules), np.concatenate(emissions), 1.0, kept)
+        return gold, self.prune_further(assemble(pieces, rules), np.concatenate(emissions), looseness, kept)
 
-    def _prune_around(self, example: Example, coarse: Any) -> Piece:
+    def _prune_around(self, example: Example, coarse: Any, looseness: float) -> Piece:
         """What the coarse pass leaves, with a threshold so low that the gold derivation is among it."""
-        threshold, size = self.pruner.threshold, len(example.words) + 1
+        threshold, size = self.pruner.threshold * looseness, len(example.words) + 1
         gold = anchors(assemble([example.gold], len(self.grammar.rules)), size)
         while True:
             piece: Piece = self.pruner.prune(coarse, threshold)
