@@ -5,7 +5,8 @@
 
 Each directory has train.conllu.gz (or train.conllu), dev.conllu and test.conllu.  Prints token / sentence accuracy and
 CPU seconds, for n = 1 (the plain HMM), 2, 4, ... N, trained generatively or discriminatively; or for Gaussian mixtures,
-diagonal and spherical.  What is trained by gradient is as it was best on dev.
+diagonal and spherical.  What is trained by gradient is as it was best on dev, which also says whether the mixtures
+decode together with the HMM.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import latree
 from latree.loglinear_training import LoglinearOptions
-from latree.lveg_training import Covariance, LvegOptions
-from latree.models.gm_lveg_tagger import GmLvegTagger
+from latree.lveg_training import Covariance
+from latree.models.gm_lveg_tagger import TAGGING, GmLvegTagger
 from latree.models.hmm import Hmm
 from latree.models.lvg_d_tagger import LvgDTagger
 from latree.models.lvg_tagger import LvgTagger
@@ -64,7 +66,7 @@ def gaussian(train: Sentences, dev: Sentences, gold: Sentences, unknown: str) ->
     how = GradientTraining(score=lambda model: share_right(model, dev))
     cells = []
     for covariance in COVARIANCES:
-        options = LvegOptions(covariance=covariance, epochs=8, max_length=200)
+        options = replace(TAGGING, covariance=covariance, epochs=8, max_length=200)
         cells.append(accuracy(GmLvegTagger(options=options, unknown=unknown).fit(train, how), gold))
     return cells
 

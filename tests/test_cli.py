@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from latree import __version__
 from latree.data import toy
 from latree.models import load
+from latree.models.gm_lveg_tagger import TAGGING, GmLvegTagger
 from tests.command import SLEEPS, done, latree, model, toy_trees, write_conllu
 
 
@@ -128,6 +130,18 @@ def test_bench_tells_speeds() -> None:
     assert [line.split()[0] for line in tagger.lines] == ["reading", "hmm,", "largest"]
 
 
+def test_train_a_gm_lveg_tagger(tmp_path: Path) -> None:
+    """Its own defaults, and after the epochs one more score: together with the HMM."""
+    train = write_conllu(tmp_path / "train.conllu", toy_trees("train")[:80])
+    dev = write_conllu(tmp_path / "dev.conllu", toy_trees("dev")[:40])
+    told = latree("train", "gm-lveg", train, "--dev", dev, "--epochs", "1", "--dim", "2", "-o", tmp_path / "m").err
+    assert told.count("dev (dev.conllu): token") == 2
+    found = load(tmp_path / "m")
+    assert isinstance(found, GmLvegTagger)
+    assert found.options == replace(TAGGING, epochs=1, dim=2)
+    assert done("tag", "-m", tmp_path / "m", "--alone", stdin=SLEEPS).out == "the/DT teacher/NN sleeps/VB ./.\n"
+
+
 def test_train_gm_lveg(tmp_path: Path) -> None:
     """Epochs are told, a checkpoint comes and goes, the best epoch on dev is in the header; the model parses."""
     path, part = tmp_path / "g.latree", tmp_path / "part.mrg"
@@ -143,6 +157,8 @@ def test_train_gm_lveg(tmp_path: Path) -> None:
     assert done("parse", "-m", path, "--alone", stdin="the girl sees a letter .\n").lines[0].startswith("(ROOT (S")
     wrong = latree("parse", "-m", model("pcfg"), "--alone", stdin="the girl sees a letter .\n")
     assert (wrong.code, wrong.err) == (1, "latree: --alone is for gm-lveg; this is a pcfg\n")
+    wrong = latree("tag", "-m", model("hmm"), "--alone", stdin="the girl sees a letter .\n")
+    assert (wrong.code, wrong.err) == (1, "latree: --alone is for gm-lveg; this is a hmm\n")
     wrong = latree("train", "gm-lveg", part, "--subtypes", "4", "-o", path)
     assert wrong.code == 2
     assert "--subtypes is for lvg; gm-lveg has no use for it" in " ".join(wrong.err.split())

@@ -118,7 +118,7 @@ def test_training_raises_the_likelihood_of_the_trees(trees: list[Tree], lvg: Lvg
 
 
 def test_a_start_from_subtypes_trains(trees: list[Tree]) -> None:
-    options = replace(SMALL, start="subtypes", start_rounds=1, epochs=1)
+    options = replace(SMALL, start="subtypes", start_rounds=1, epochs=1, grow=1)  # growth is for the other start
     model = GmLveg(options=options, pruner=Lvg(rounds=2, options=QUICK)).fit(trees)
     assert model.mixtures.mean.shape[1] == 1
     assert len(set(model.components.size.tolist())) > 2  # as many components as each rule has cells
@@ -283,6 +283,26 @@ def test_tagging(tagged: list[tuple[list[str], list[str]]], tmp_path: Path) -> N
     found = next(model.analyse([long]))
     assert found.status == "ok"
     assert np.isfinite([found.log_joint, found.log_marginal, *found.confidences]).all()
+
+
+@pytest.mark.parametrize("better", ["alone", "together"])
+def test_held_out_data_says_whether_a_tagger_asks_its_hmm(
+    tagged: list[tuple[list[str], list[str]]], tmp_path: Path, better: str
+) -> None:
+    def score(model: GmLvegTagger) -> float:
+        return 2.0 if model.joint == (better == "together") else 1.0
+
+    options = replace(SMALL, epochs=1)
+    assert not GmLvegTagger(options=options).fit(tagged[:60]).joint  # nobody to say
+    model = GmLvegTagger(options=options).fit(tagged[:60], GradientTraining(score=score))
+    assert model.joint == (better == "together")
+    model.save(tmp_path / "t.latree")
+    again = load(tmp_path / "t.latree")
+    assert isinstance(again, GmLvegTagger)
+    assert again.joint == model.joint
+    sentences = [words for words, _ in tagged[:70]]
+    one, two = ([found.tags for found in again.tag_all(sentences, jobs=jobs)] for jobs in (1, 2))
+    assert one == two
 
 
 # -- lexical rules

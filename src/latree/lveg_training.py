@@ -74,6 +74,10 @@ class LvegOptions:
         vectors = self.start_rounds if self.start == "subtypes" else self.dim
         return vectors if self.covariance == "diagonal" else 1
 
+    def grows_after(self, epoch: int) -> bool:
+        """Subtypes have been split and merged already."""
+        return self.start == "treebank" and epoch <= self.grow
+
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import typer
 
+from latree.errors import LatreeError
+
 if TYPE_CHECKING:
     from latree.labels import LabelRules
     from latree.models.base import ForestModel
@@ -29,6 +31,7 @@ INPUTS = typer.Argument(None, help="Files; without any, or for '-', standard inp
 JOBS = typer.Option(1, "--jobs", min=1, help="Processes to spread the sentences over.")
 MAX_LENGTH = typer.Option(None, "--max-length", min=1, help="Longer sentences are not tried, and flagged.")
 OBJECTIVE = typer.Option("max-rule", "--objective", help="What the best analysis maximises.")
+ALONE = typer.Option(False, "--alone", help="gm-lveg: by the mixtures, not their product with the pruner.")
 JSON = typer.Option(False, "--json", help="One JSON object a line.")
 TOKENIZE = typer.Option(False, "--tokenize", help="The input is running text: split off punctuation and clitics.")
 FORMAT = typer.Option(None, "--format", help="Format of the input; else by file name, plain text by default.")
@@ -47,6 +50,15 @@ def load_model(path: Path | None, max_length: int | None = None) -> ForestModel[
     if max_length is not None:
         model.max_length = max_length
     return model
+
+
+def leave_out_pruner(model: ForestModel[Any]) -> None:
+    """What `--alone` asks for."""
+    from latree.models.gaussian import GaussianModel
+
+    if not isinstance(model, GaussianModel):
+        raise LatreeError(f"--alone is for gm-lveg; this is a {model.kind}")
+    model.joint = False
 
 
 def note(message: str) -> None:

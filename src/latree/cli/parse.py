@@ -36,7 +36,7 @@ def parse(
     max_length: int = common.MAX_LENGTH,
     objective: common.Objective = common.OBJECTIVE,
     accurate: bool = typer.Option(False, "--accurate", help="Prune less; slower, for models with subtypes."),
-    alone: bool = typer.Option(False, "--alone", help="gm-lveg: by the mixtures, not their product with the pruner."),
+    alone: bool = common.ALONE,
 ) -> None:
     """Parse tokenised sentences, one a line; trees come out one a line.
 
@@ -46,7 +46,7 @@ def parse(
     if accurate:
         _prune_less(parser)
     if alone:
-        _leave_out_pruner(parser)
+        common.leave_out_pruner(parser)
     sentences = common.read_sentences(inputs, form, tokenize=tokenize, labels=parser.labels)
     tally = common.Tally()
     if kbest:
@@ -99,14 +99,6 @@ def _prune_less(parser: Parser) -> None:
     if not hasattr(parser, "cascade"):
         raise LatreeError(f"--accurate is for models with subtypes; this is a {parser.kind}")
     parser.cascade = ACCURATE
-
-
-def _leave_out_pruner(parser: Parser) -> None:
-    from latree.models.gaussian import GaussianModel
-
-    if not isinstance(parser, GaussianModel):
-        raise LatreeError(f"--alone is for gm-lveg; this is a {parser.kind}")
-    parser.joint = False
 
 
 def _show(one: Parse, scores: bool, json_lines: bool, draw: bool, rank: int | None = None) -> None:

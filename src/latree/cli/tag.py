@@ -26,6 +26,7 @@ def tag(
     form: common.InputFormat = common.FORMAT,
     jobs: int = common.JOBS,
     objective: common.Objective = common.OBJECTIVE,
+    alone: bool = common.ALONE,
     separator: str = typer.Option("/", "--separator", help="What stands between a word and its tag in text output."),
 ) -> None:
     """Tag sentences with a tagger, or with the tags of a parser's best trees.
@@ -33,6 +34,8 @@ def tag(
     CoNLL-U in gives CoNLL-U out, all other columns kept; text in gives a line of word/TAG pairs; --json gives neither.
     """
     tagger = common.load_model(model)
+    if alone:
+        common.leave_out_pruner(tagger)
     tally = common.Tally()
     for path in inputs or ["-"]:
         if not json_lines and (form or common.format_of(path)) == "conllu":

@@ -94,12 +94,20 @@ def train(
     concentration: float = typer.Option(
         1.0, "--concentration", min=1e-6, help="variational: the larger, the more subtypes are expected."
     ),
-    dim: int = typer.Option(8, "--dim", min=1, help="gm-lveg: dimensions of the latent vectors."),
-    components: int = typer.Option(1, "--components", min=1, help="gm-lveg: Gaussians of a rule at first."),
-    grow: int = typer.Option(2, "--grow", min=0, help="gm-lveg: epochs after which rules that gain get more of these."),
+    dim: int = typer.Option(None, "--dim", min=1, help="gm-lveg: dimensions of the latent vectors; 8, for tagging 3."),
+    components: int = typer.Option(
+        None, "--components", min=1, help="gm-lveg: Gaussians of a rule at first; 1, for tagging 4."
+    ),
+    grow: int = typer.Option(
+        None, "--grow", min=0, help="gm-lveg: epochs after which rules that gain get more of these; 2, for tagging 0."
+    ),
     covariance: Literal["diagonal", "spherical"] = typer.Option("spherical", "--covariance", help="gm-lveg: of these."),
     looseness: float = typer.Option(
-        0.1, "--looseness", min=1e-9, max=1.0, help="gm-lveg: thresholds of pruning are so much lower in training."
+        None,
+        "--looseness",
+        min=1e-9,
+        max=1.0,
+        help="gm-lveg: pruning thresholds in training, times; 0.1, for tagging 1.",
     ),
     epochs: int = typer.Option(
         None, "--epochs", min=1, help="gm-lveg: passes over the treebank (10); lvg-d: legs (3); dev picks the best."
@@ -195,14 +203,17 @@ def _dev_score(dev: str | None, form: Format | None, jobs: int, quiet: bool) -> 
 
 def _gaussian(tags: bool, seed: int, rounds: int, pruner: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     """The options of a Gaussian mixture grammar, and with these its pruner, which the other options are for."""
+    from dataclasses import replace
+
     from latree.lveg_training import LvegOptions
+    from latree.models.gm_lveg_tagger import TAGGING
     from latree.models.hmm import Hmm
     from latree.models.lvg import Lvg
 
     _check_start(Kind.gm_lveg, given["start"], ("treebank", "subtypes"))
     if tags and given["start"] == "subtypes":
         raise LatreeError("--start subtypes is for parsers; a tagger begins as the treebank's")
-    own = {"options": LvegOptions(**_not_none(given)), "seed": seed}
+    own = {"options": replace(TAGGING if tags else LvegOptions(), **_not_none(given)), "seed": seed}
     if tags:
         return own | {"pruner": Hmm(**pruner), "column": pruner["column"]}
     return own | {"pruner": Lvg(rounds=rounds, seed=seed, **pruner)}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,7 @@ class GaussianModel(PrunedModel):
     """Mixed into a parser or a tagger."""
 
     own_name = "mixtures"
+    joint_by_score: ClassVar[bool] = False  # whether `joint` is left to held-out data, at the end of training
     options: LvegOptions
     lexical: LexicalRules
     components: Components
@@ -87,7 +88,7 @@ class GaussianModel(PrunedModel):
             self.mixtures = learner.average()
             how.after_epoch(self, EpochReport(epoch, log_likelihood, sum(batch.sentences for batch in batches)))
             best.offer(self.components, self.mixtures, float(epoch) if how.score is None else how.score(self))
-            if epoch <= self.options.grow:
+            if self.options.grows_after(epoch):
                 self.mixtures = learner.grow(rng)
                 self.components = learner.components
                 batches = [batch.resized(self.components) for batch in batches]
@@ -99,6 +100,9 @@ class GaussianModel(PrunedModel):
         self.components = best.components
         # As a file keeps them, so that a model is the same before and after.
         self.mixtures = Mixtures(*(part.astype(np.float32).astype(np.float64) for part in best.weights))
+        if self.joint_by_score and how.score is not None:
+            self.joint = True
+            self.joint = how.score(self) > best.score
 
     def _learner_and_best(self, standing: Standing | None) -> tuple[Learner, Best]:
         """At the beginning, or as a checkpoint has them."""
@@ -185,7 +189,7 @@ class GaussianModel(PrunedModel):
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         own, parts = self.pruner_state()
-        own |= {"options": self.options.to_json(), "seed": self.seed}
+        own |= {"options": self.options.to_json(), "seed": self.seed, "joint": self.joint}
         own |= {"training": self.training, "scheme": self.lexical.scheme.header()}
         parts |= {f"lexical.{name}": array for name, array in self.lexical.to_arrays().items()}
         parts["components"] = self.components.size
@@ -193,7 +197,7 @@ class GaussianModel(PrunedModel):
         return own, parts
 
     def restore_options(self, header: Mapping[str, Any]) -> None:
-        self.options = LvegOptions(**header["options"])
+        self.options, self.joint = LvegOptions(**header["options"]), bool(header.get("joint", self.joint))
 
     def take_over(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         self.adopt_stored_pruner(header, arrays)

@@ -11,11 +11,15 @@ from latree.models.hmm import Hmm
 from latree.models.pruned import PrunedTagger
 from latree.models.tagger import Tagger
 
+# The paper's numbers.  More dimensions, growth and wider forests, which help parsers, cost time here and gain little.
+TAGGING = LvegOptions(dim=3, components=4, word_components=2, grow=0, looseness=1.0)
+
 
 class GmLvegTagger(GaussianModel, PrunedTagger):
     """`GmLvegTagger().fit(sentences).tag(tokens)`, with sentences as (words, tags)."""
 
     kind = "gm-lveg-tagger"
+    joint_by_score = True  # the HMM helps with some treebanks and hurts with others
 
     def __init__(
         self,
@@ -26,7 +30,7 @@ class GmLvegTagger(GaussianModel, PrunedTagger):
         column: str = "upos",
         unknown: str = "neutral",
     ) -> None:
-        self.options, self.seed, self.column = options or LvegOptions(), seed, column
+        self.options, self.seed, self.column = options or TAGGING, seed, column
         self.pruner = pruner if pruner is not None else Hmm(column=column, unknown=unknown)
         self.training = {}
 

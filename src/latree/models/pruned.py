@@ -282,6 +282,8 @@ class PrunedParser(PrunedModel, Parser):
 class PrunedTagger(PrunedModel, Tagger):
     """Learns from tagged sentences, (words, tags)."""
 
+    run_options = (*Tagger.run_options, "joint")
+
     def usable(self, data: Iterable[Any]) -> list[Any]:
         return [(tuple(words), tags) for words, tags in data if words]
 
