@@ -175,6 +175,23 @@ def test_the_curvature_is_that_of_the_smooth_part() -> None:
     assert found.iterations == 2
 
 
+def test_steps_without_positive_curvature_are_not_remembered() -> None:
+    """Huber's loss is straight away from its target, and a double well bends down between the wells."""
+
+    def huber(x: Floats) -> tuple[float, Floats]:
+        away = x - 8.5
+        return float(np.where(abs(away) < 1, away**2 / 2, abs(away) - 0.5).sum()), np.clip(away, -1, 1)
+
+    def double_well(x: Floats) -> tuple[float, Floats]:
+        return float((x**4 / 4 - 8 * x**2).sum()), x**3 - 16 * x
+
+    found, seen = watched(EXACT, huber, np.zeros(1), 0.25)
+    assert found.x == pytest.approx([8.25], abs=1e-6)
+    assert [i.x[0] for i in seen[:8]] == pytest.approx(range(8))  # each of length one, as the first
+    found = EXACT.minimise(double_well, np.array([0.1, -0.2]), 0.0)
+    assert found.x == pytest.approx([4, -4], abs=1e-6)
+
+
 def test_it_is_deterministic_and_leaves_the_start_alone() -> None:
     start = np.full(50, 0.3)
     one, other = (EXACT.minimise(logistic(), start, 0.02) for _ in range(2))

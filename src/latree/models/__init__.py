@@ -23,6 +23,7 @@ KINDS = {
     "lvg-tagger": ("latree.models.lvg_tagger", "LvgTagger"),
     "gm-lveg": ("latree.models.gm_lveg", "GmLveg"),
     "gm-lveg-tagger": ("latree.models.gm_lveg_tagger", "GmLvegTagger"),
+    "svs": ("latree.models.svs", "Svs"),
     "lvg-d": ("latree.models.lvg_d", "LvgD"),
     "lvg-d-tagger": ("latree.models.lvg_d_tagger", "LvgDTagger"),
 }

@@ -1,0 +1,236 @@
+"""The parser of structured vectorial semantics: every constituent has a vector over concepts, and concepts are the same
+for all categories ("Structured Vectorial Semantics for Broad-coverage Parsing")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latree.arrays import Floats, Longs
+from latree.binary import Node
+from latree.errors import LatreeError
+from latree.forest import assemble, from_trees
+from latree.forms.factored import Factored, no_statistics, with_words
+from latree.grammar import count_rules, normalise, tagged_words
+from latree.heads import HeadRules
+from latree.infer import infer
+from latree.labels import LabelRules
+from latree.latent_treebank import LatentTreebank, LexicalLayout
+from latree.models.parser import Parser, tagged_sentences
+from latree.relational_clusters import fit
+from latree.relations import HeadBinarization
+from latree.search import Search
+from latree.subtypes import Layout
+from latree.svs_choice import chosen_edges
+from latree.svs_counts import HeadCounts, Headwords, count_heads, head_relations, normalised, structure
+from latree.svs_learning import FactoredEm, SvsWeights, Watch, from_counts, smoothed
+from latree.tree import Tree
+from latree.words import Lexicon, LexiconOptions, pack_strings, unpack_strings
+
+Choice = Literal["vector", "concept"]
+
+
+@dataclass(frozen=True)
+class SvsOptions:
+    """The constants of the model."""
+
+    headwords: int = 1000  # the commonest words; all others are one
+    clusters: int = 10  # concepts that headwords are clustered into; 0: each headword is a concept
+    iterations: int = 100  # of EM
+    least: int = 10  # rarer relations have no context of their own
+    refinements: int = 0  # iterations of EM over the trees that follow; the paper has none
+    rule_smoothing: float = 0.0  # tokens' worth of the rules' frequencies for all concepts together, in theta_M
+    word_smoothing: float = 0.0  # share of P(w | lc) for all concepts together, in what a concept says of words
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class ConstituentVector(NamedTuple):
+    """What is known of a constituent's concepts: by what is under it, and by all of the sentence."""
+
+    label: str
+    start: int
+    end: int
+    inside: Floats  # e of eqn 10, to a sum of one
+    posterior: Floats
+
+
+class Svs(Parser):
+    """`Svs().fit(trees).parse(tokens)`; `.vectors(tree)` gives a vector for every constituent."""
+
+    kind = "svs"
+    run_options = (*Parser.run_options, "choice")
+    concept_of: Floats  # [headwords, concepts] P(i | h)
+    choice: Choice = "vector"  # what `viterbi` means: one analysis for all concepts, or one for each
+
+    def __init__(
+        self,
+        *,
+        options: SvsOptions | None = None,
+        heads: HeadRules | None = None,
+        labels: LabelRules | None = None,
+        seed: int = 0,
+        unknown: str = "neutral",
+        lexicon: LexiconOptions | None = None,
+    ) -> None:
+        self.options, self.heads, self.seed = options or SvsOptions(), heads, seed
+        self.labels, self.unknown = labels or LabelRules(), unknown
+        self.lexicon_options = lexicon or LexiconOptions()
+        self.training = {}
+
+    # -- training
+
+    def fit(self, trees: Iterable[Tree], watch: Watch = lambda done, iterations, log_likelihood: None) -> Self:
+        """Counts; where headwords are clustered the EM of eqns 13 to 17; where asked for, EM over the trees."""
+        cleaned = [tree for tree in map(self.labels.clean, trees) if tree is not None]
+        if not cleaned:
+            raise LatreeError("the treebank has no trees with words")
+        heads = self.heads or HeadRules.for_labels(node.label for tree in cleaned for node in tree.nodes())
+        self.binarization = HeadBinarization.of(cleaned, heads, self.options.least)  # type: ignore[assignment]
+        nodes = [self.binarization.apply(tree) for tree in cleaned]
+        self.grammar, counts = count_rules(nodes)
+        self.structure = structure(self.grammar)
+        self.theta = normalise(self.grammar.rules, counts, len(self.grammar.symbols))
+        sentences = tagged_sentences(self.grammar, nodes)
+        unsplit = Lexicon.count(sentences, len(self.grammar.tags), self.unknown, self.lexicon_options)
+        self._learn(nodes, LatentTreebank.of(self.grammar, nodes, unsplit), unsplit, watch)
+        self.prepare()
+        return self
+
+    def _learn(self, nodes: list[Node], treebank: LatentTreebank, unsplit: Lexicon, watch: Watch) -> None:
+        self.headwords = Headwords.of(nodes, self.options.headwords)
+        counts = count_heads(self.grammar, self.structure, nodes, self.headwords)
+        relation = self._concepts(counts)
+        lexical = treebank.lexical(Layout(self.grammar, self.widths()))
+        vocabulary = treebank.vocabulary
+        weights = from_counts(counts, relation, self.concept_of, self.structure, lexical, self.headwords, vocabulary)
+        em = FactoredEm(treebank, lexical, self.structure, self.widths())
+        weights = em.run(weights, self.options.refinements, watch)
+        if self.options.refinements:
+            self.concept_of = self._concepts_of_words(weights, lexical, vocabulary)
+        rules, tokens = self.grammar.rules, self.options.rule_smoothing
+        self.rule = smoothed(weights.rule, weights.prior, self.theta, self.structure, rules, tokens)
+        self.relation, self.prior = weights.relation, weights.prior
+        self.lexicon = lexical.lexicon(weights.words, unsplit)
+
+    def _concepts(self, counts: HeadCounts) -> Floats:
+        """P(i | h), and beside it L(l), which is returned."""
+        if self.options.clusters == 0:
+            self.concept_of = np.eye(counts.pairs.headwords)
+            return head_relations(counts.pairs)
+        clusters = fit(counts.pairs, self.options.clusters, self.options.iterations, self.seed)
+        self.concept_of = clusters.concept_given_word()
+        return clusters.child_given_parent
+
+    def _concepts_of_words(self, weights: SvsWeights, lexical: LexicalLayout, vocabulary: Sequence[str]) -> Floats:
+        """P(i | h) as EM over the trees left it."""
+        heads = self.headwords.numbers([vocabulary[word] for word in lexical.entries.word])
+        table = np.zeros_like(self.concept_of)
+        np.add.at(table, heads, weights.words.reshape(-1, table.shape[1]))
+        return normalised(table)
+
+    # -- tables
+
+    @property
+    def concepts(self) -> int:
+        return int(self.concept_of.shape[1])
+
+    def prepare_weights(self) -> None:
+        self.structure = structure(self.grammar)
+        nothing = np.zeros(0), np.zeros(1, np.int64)
+        self.form = Factored(self.rule, self.relation, self.structure.head, self.structure.label, *nothing)
+        self.tag_concepts = normalised(self.prior[self.grammar.first_tag :])
+
+    def widths(self) -> Longs:
+        return np.where(np.arange(len(self.grammar.symbols)) == 0, 1, self.concepts)
+
+    # -- search
+
+    def emissions(self, tokens: Sequence[str]) -> Floats:
+        """P(w | lc) and beside it P(w | lc i), tags' concepts laid end to end (eqn 19)."""
+        own = self.lexicon.emissions(tokens).reshape(len(tokens), -1, self.concepts)
+        words = (own * self.tag_concepts).sum(2)
+        share = self.options.word_smoothing
+        own = (1 - share) * own + share * words[:, :, None]
+        return np.concatenate([words, own.reshape(len(tokens), -1)], axis=1)
+
+    @property
+    def columns(self) -> int:
+        return len(self.grammar.tags) * (1 + self.concepts)
+
+    def coarse(self, emissions: Floats) -> Any:
+        return super().coarse(np.ascontiguousarray(emissions[:, : len(self.grammar.tags)]))
+
+    def weights(self, emissions: Floats) -> Any:
+        return with_words(self.form, emissions[:, len(self.grammar.tags) :])
+
+    def no_statistics(self, weights: Any) -> Any:
+        return no_statistics(weights)
+
+    def log_z(self, search: Search) -> Floats:
+        """Over what survives pruning: a lower bound, close when little was pruned."""
+        return search.inference.log_z
+
+    def viterbi_scores(self, search: Search) -> Floats:
+        """Zero on the derivation that the paper's parser chooses (`svs_choice`)."""
+        scores = np.full(len(search.forest.rule), -np.inf)
+        weights, exact = self._weights_of(search.all_emissions), self.choice == "concept"
+        scores[chosen_edges(search.forest, weights, self.widths(), self._priors(), exact=exact)] = 0.0
+        return scores
+
+    def _priors(self) -> Floats:
+        """[symbols, concepts] a of eqn 9."""
+        return self.prior / max(float(self.prior.sum()), 1e-300)
+
+    # -- vectors
+
+    def vectors(self, tree: Tree) -> list[ConstituentVector]:
+        """A vector over concepts for every constituent of a tree, the largest first; tags are left out."""
+        cleaned = self.labels.clean(tree)
+        if cleaned is None:
+            raise LatreeError("the tree has no words")
+        node = self.binarization.apply(cleaned)
+        words = [word for word, _ in tagged_words(node)]
+        first_tag, tags = self.grammar.first_tag, len(self.grammar.tags)
+        entry = [{first_tag + t: i * tags + t for t in range(tags)} for i in range(len(words))]
+        forest = assemble([from_trees(self.grammar, [node], entry, len(words) * tags)], len(self.grammar.rules))
+        weights = self.weights(self.emissions(words))
+        found = infer(forest, weights, no_statistics(weights), self.widths())
+        vectors = []
+        for item in reversed(range(len(forest.symbol))):
+            symbol = self.grammar.symbols[forest.symbol[item]]
+            if symbol.kind != "phrase":
+                continue
+            at = slice(found.inside.start[item], found.inside.start[item + 1])
+            inside, outside = found.inside.row[at], found.outside.row[at]
+            start, end = forest.span[item].tolist()
+            vectors.append(
+                ConstituentVector(symbol.label, start, end, normalised(inside), normalised(inside * outside))
+            )
+        return vectors
+
+    # -- files
+
+    def header(self) -> dict[str, Any]:
+        own = {"labels": self.labels.to_json(), "binarization": self.binarization.to_json()}
+        return own | {"options": self.options.to_json(), "seed": self.seed}
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        header, arrays = super().state()
+        names = ("rule", "relation", "prior", "concept_of")
+        arrays |= {f"svs.{name}": getattr(self, name) for name in names}
+        return header, arrays | {"svs.headwords": pack_strings(self.headwords.words)}
+
+    def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.labels = LabelRules.from_json(header["labels"])
+        self.binarization = HeadBinarization.from_json(header["binarization"])  # type: ignore[assignment]
+        self.options, self.seed = SvsOptions(**header["options"]), int(header["seed"])
+        self.headwords = Headwords(unpack_strings(arrays["svs.headwords"]))
+        for name in ("rule", "relation", "prior", "concept_of"):
+            setattr(self, name, arrays[f"svs.{name}"].astype(np.float64))
+        self.prepare()

@@ -1,0 +1,224 @@
+"""Relational clustering against the equations written out as loops, on planted clusters, and on poor data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from math import log
+
+import numpy as np
+import pytest
+
+from latree.arrays import Floats
+from latree.errors import LatreeError
+from latree.relational_clusters import (
+    Clusters,
+    PairCounts,
+    expectation,
+    fit,
+    log_likelihood,
+    maximise,
+    random_start,
+    uniform,
+)
+
+
+def random_counts(seed: int = 0, entries: int = 80, headwords: int = 9, relations: int = 3) -> PairCounts:
+    """Entries that repeat, some with a count of zero or of a fraction."""
+    random = np.random.default_rng(seed)
+    words = random.integers(0, headwords, (2, entries))
+    count = random.integers(0, 5, entries) * random.choice([1.0, 0.5], entries)
+    return PairCounts(words[0], words[1], random.integers(0, relations, entries), count, headwords, relations)
+
+
+def pairs(*entries: tuple[int, int, int, float], headwords: int, relations: int) -> PairCounts:
+    """Counts from (parent, child, relation, count)."""
+    columns = np.array(entries, dtype=np.float64).reshape(len(entries), 4).T
+    parent, child, relation = columns[:3].astype(np.int64)
+    return PairCounts(parent, child, relation, columns[3], headwords, relations)
+
+
+def loops(counts: PairCounts, now: Clusters) -> tuple[Clusters, float]:
+    """One iteration of EM by the equations, a number at a time; the log-likelihood is that of `now`."""
+    concepts, headwords = now.word_given_concept.shape
+    prior, words, links = np.zeros(concepts), np.zeros((concepts, headwords)), np.zeros_like(now.child_given_parent)
+    likelihood = 0.0
+    for h, k, l, n in zip(counts.parent, counts.child, counts.relation, counts.count, strict=True):  # noqa: E741
+        joint = np.zeros((concepts, concepts))
+        for i in range(concepts):
+            for j in range(concepts):
+                joint[i, j] = now.word_given_concept[i, h] * now.word_given_concept[j, k]  # eqn 13
+                joint[i, j] *= now.child_given_parent[l, i, j] * now.concept[i]
+        likelihood += n * log(joint.sum())
+        for i in range(concepts):
+            for j in range(concepts):
+                posterior = n * joint[i, j] / joint.sum()  # eqn 14
+                prior[i] += posterior  # eqn 15
+                words[i, h] += posterior  # eqn 16, and the next line
+                words[j, k] += posterior
+                links[l, i, j] += posterior  # eqn 17
+    anywhere = words.sum(axis=1)
+    rows = (words / anywhere[:, None], links / links.sum(axis=2, keepdims=True))
+    return Clusters(*rows, prior / prior.sum(), anywhere / anywhere.sum()), likelihood
+
+
+def numbers(clusters: Clusters) -> list[Floats]:
+    return [clusters.word_given_concept, clusters.child_given_parent, clusters.concept, clusters.concept_anywhere]
+
+
+def assert_distributions(clusters: Clusters) -> None:
+    for table in [*numbers(clusters), clusters.concept_given_word(), clusters.concept_given_word("parent")]:
+        assert (table >= 0).all()
+        np.testing.assert_allclose(table.sum(axis=-1), 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("concepts", [1, 2, 5])
+def test_em_is_that_of_the_equations(concepts: int) -> None:
+    counts = random_counts()
+    table = counts.sorted()
+    seen = np.ones(counts.headwords)
+    clusters = random_start(counts.headwords, counts.relations, concepts, seed=3)
+    for _ in range(4):
+        by_loops, likelihood = loops(counts, clusters)
+        expected = expectation(table, clusters)
+        clusters = maximise(expected, seen)
+        assert expected.log_likelihood == pytest.approx(likelihood, rel=1e-12)
+        for one, other in zip(numbers(clusters), numbers(by_loops), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-14)
+
+
+def test_fit_is_so_many_iterations() -> None:
+    counts = random_counts(1)
+    clusters = random_start(counts.headwords, counts.relations, 3, seed=7)
+    for _ in range(6):
+        clusters, _ = loops(counts, clusters)
+    for one, other in zip(numbers(fit(counts, 3, iterations=6, seed=7)), numbers(clusters), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-14)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_likelihood_never_falls(seed: int) -> None:
+    counts = random_counts(seed, entries=300, headwords=25)
+    seen: list[float] = []
+    clusters = fit(counts, 4, iterations=200, seed=seed, watch=lambda _, value: seen.append(value))
+    assert seen[-1] > seen[0]
+    assert all(after >= before - 1e-9 * abs(before) for before, after in pairwise(seen))
+    assert log_likelihood(counts, clusters) >= seen[-1] - 1e-9 * abs(seen[-1])
+    assert_distributions(clusters)
+
+
+def test_the_watch_sees_every_iteration() -> None:
+    iterations: list[int] = []
+    fit(random_counts(), 3, iterations=5, watch=lambda iteration, _: iterations.append(iteration))
+    assert iterations == [1, 2, 3, 4, 5]
+
+
+def test_planted_clusters_are_found_again() -> None:
+    """Words of four concepts, two relations: in one a concept takes the next as its child, in the other itself."""
+    concepts, words_each, random = 4, 10, np.random.default_rng(5)
+    parent = random.integers(0, concepts, 20_000)
+    relation = random.integers(0, 2, 20_000)
+    child = np.where(relation == 0, (parent + 1) % concepts, parent)
+    choice = random.integers(0, words_each, (2, 20_000))
+    counts = PairCounts(
+        parent * words_each + choice[0], child * words_each + choice[1], relation, np.ones(20_000), 40, 2
+    )
+    found = max((fit(counts, concepts, seed=seed) for seed in range(5)), key=lambda one: log_likelihood(counts, one))
+    assigned = found.concept_given_word().argmax(axis=1).reshape(concepts, words_each)
+    assert (assigned == assigned[:, :1]).all()
+    names = assigned[:, 0]
+    assert sorted(names) == list(range(concepts))
+    for planted in range(concepts):
+        assert found.child_given_parent[0, names[planted], names[(planted + 1) % concepts]] > 0.99
+        assert found.child_given_parent[1, names[planted], names[planted]] > 0.99
+    np.testing.assert_allclose(found.concept, 0.25, atol=0.02)
+
+
+def test_order_changes_nothing_and_repeats_add_up() -> None:
+    counts = random_counts(2)
+    order = np.random.default_rng(0).permutation(len(counts.count))
+    mixed = replace(
+        counts,
+        parent=counts.parent[order],
+        child=counts.child[order],
+        relation=counts.relation[order],
+        count=counts.count[order],
+    )
+    added = counts.sorted()
+    assert len(added.count) < (counts.count > 0).sum()
+    assert added.total == counts.total
+    for other in (mixed, added):
+        for one, two in zip(numbers(fit(counts, 3)), numbers(fit(other, 3)), strict=True):
+            np.testing.assert_array_equal(one, two)
+
+
+def test_the_seed_decides() -> None:
+    counts = random_counts()
+    first, again, other = (fit(counts, 3, iterations=3, seed=seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first.word_given_concept, again.word_given_concept)
+    assert not np.allclose(first.word_given_concept, other.word_given_concept)
+
+
+def test_no_pairs_at_all() -> None:
+    for counts in (pairs(headwords=3, relations=2), pairs((0, 1, 1, 0.0), headwords=3, relations=2)):
+        clusters = fit(counts, 2)
+        assert_distributions(clusters)
+        for one, other in zip(numbers(clusters), numbers(uniform(3, 2, 2)), strict=True):
+            np.testing.assert_array_equal(one, other)
+    nothing = fit(pairs(headwords=0, relations=0), 2)
+    assert nothing.word_given_concept.shape == (2, 0)
+    assert nothing.concept_given_word().shape == (0, 2)
+
+
+def test_one_concept_is_the_words_frequencies() -> None:
+    counts = pairs((0, 1, 0, 2.0), (0, 2, 1, 1.0), headwords=4, relations=2)
+    clusters = fit(counts, 1)
+    np.testing.assert_allclose(clusters.word_given_concept, [[3 / 6, 2 / 6, 1 / 6, 0]])
+    np.testing.assert_array_equal(clusters.concept_given_word(), np.ones((4, 1)))
+
+
+def test_words_at_one_end_only_and_what_was_never_seen() -> None:
+    """Word 0 is only a parent, word 1 only a child, word 2 neither; relation 1 has no pairs."""
+    clusters = fit(pairs((0, 1, 0, 5.0), (0, 3, 0, 2.0), (3, 1, 0, 1.0), headwords=4, relations=2), 3)
+    assert_distributions(clusters)
+    assert (clusters.word_given_concept[:, 2] == 0).all()
+    np.testing.assert_allclose(clusters.concept_given_word()[2], clusters.concept_anywhere)
+    np.testing.assert_allclose(clusters.concept_given_word("parent")[2], clusters.concept)
+    np.testing.assert_allclose(clusters.child_given_parent[1, 0], clusters.child_given_parent[1, 1])
+
+
+def test_more_concepts_than_words() -> None:
+    counts = pairs((0, 1, 0, 3.0), headwords=2, relations=1)
+    clusters = fit(counts, 6, iterations=300)
+    assert_distributions(clusters)
+    assert log_likelihood(counts, clusters) == pytest.approx(0, abs=1e-6)
+
+
+def test_an_impossible_pair_has_no_likelihood() -> None:
+    seen, unseen = (pairs((0, child, 0, 1.0), headwords=3, relations=1) for child in (1, 2))
+    assert log_likelihood(unseen, fit(seen, 2)) == -np.inf
+
+
+def test_bayes_rule_goes_by_both_ends() -> None:
+    """A word that is only ever a child belongs to the concept of children, however rarely that is a parent's."""
+    entries = [(0, 1, 0, 50.0), (0, 2, 0, 50.0)]
+    clusters = fit(pairs(*entries, headwords=3, relations=1), 2, iterations=100)
+    child_concept = clusters.word_given_concept[:, 1].argmax()
+    assert clusters.concept[child_concept] < 1e-6
+    assert clusters.concept_given_word()[1].argmax() == child_concept
+
+
+def test_faults() -> None:
+    counts = random_counts()
+    with pytest.raises(LatreeError, match="concepts must be 1 or more"):
+        fit(counts, 0)
+    with pytest.raises(LatreeError, match="iterations must be 0 or more"):
+        fit(counts, 2, iterations=-1)
+    with pytest.raises(ValueError, match="parent is 0 to 3; expected 0 to 2"):
+        pairs((0, 1, 0, 1.0), (3, 1, 0, 1.0), headwords=3, relations=1)
+    with pytest.raises(ValueError, match="relation is 1 to 1; expected 0 to 0"):
+        pairs((0, 1, 1, 1.0), headwords=3, relations=1)
+    with pytest.raises(ValueError, match="counts must be finite"):
+        pairs((0, 1, 0, -1.0), headwords=3, relations=1)
+    with pytest.raises(ValueError, match="child has shape"):
+        PairCounts(counts.parent, counts.child[1:], counts.relation, counts.count, counts.headwords, counts.relations)
