@@ -25,7 +25,7 @@ from latree.learn import EpochReport
 from latree.lexical_rules import UNSEEN, LexicalRules
 from latree.lveg_start import Start, from_treebank, make_components
 from latree.lveg_training import Batch, Learner, LvegOptions
-from latree.models.pruned import Example, GradientTraining, PrunedModel, part_of
+from latree.models.pruned import Example, GradientTraining, PrunedModel, by_length, part_of
 from latree.search import Search
 from latree.slots import SlotForest, slot_forest
 
@@ -145,9 +145,7 @@ class GaussianModel(PrunedModel):
 
     def batches(self, examples: Sequence[Example]) -> list[Batch]:
         """Sentences of like length together; made once."""
-        order = sorted(range(len(examples)), key=lambda k: len(examples[k].words))
-        groups = [order[k : k + self.options.batch] for k in range(0, len(order), self.options.batch)]
-        return [self._batch([examples[k] for k in group]) for group in groups]
+        return [self._batch(group) for group in by_length(examples, self.options.batch)]
 
     def _batch(self, examples: Sequence[Example]) -> Batch:
         gold, forest = self.forests(examples, self.options.looseness)

@@ -27,7 +27,7 @@ from latree.lexical_rules import UNSEEN, LexicalRules
 from latree.loglinear import Batch, LogLinear, Weights, many_scales, one_scale
 from latree.loglinear_start import grown, log_rules, log_words, split_ports
 from latree.loglinear_training import LoglinearOptions, Objective, fit_leg, stochastic_passes
-from latree.models.pruned import Example, GradientTraining, PrunedModel, part_of
+from latree.models.pruned import Example, GradientTraining, PrunedModel, by_length, part_of
 from latree.models.subtyped import doublings
 from latree.refinement import Refinement
 from latree.search import Search
@@ -197,9 +197,7 @@ class LoglinearModel(PrunedModel):
 
     def batches(self, examples: Sequence[Example]) -> list[Batch]:
         """Sentences of like length together; made once."""
-        order = sorted(range(len(examples)), key=lambda k: len(examples[k].words))
-        groups = [order[k : k + self.options.batch] for k in range(0, len(order), self.options.batch)]
-        return [self._batch([examples[k] for k in group]) for group in groups]
+        return [self._batch(group) for group in by_length(examples, self.options.batch)]
 
     def _batch(self, examples: Sequence[Example]) -> Batch:
         gold, everything = self.forests(examples)

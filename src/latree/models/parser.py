@@ -13,7 +13,7 @@ from latree.binary import Binarization, Node, undo
 from latree.cky import Chart, ChartGrammar, chart_grammar, fill_chart
 from latree.derivations import Derivation
 from latree.errors import LatreeError
-from latree.forest import Piece, UnknownRuleError, assemble, from_trees
+from latree.forest import Forest, Piece, UnknownRuleError, assemble, from_trees
 from latree.grammar import Grammar, most_frequent_child, tagged_words
 from latree.labels import LabelRules
 from latree.models.base import ForestModel, Trouble
@@ -71,6 +71,14 @@ class Parser(ForestModel[Parse]):
 
     def log_prob_tree(self, tree: Tree) -> float:
         """log P(T, w) of a given tree; -inf where the grammar lacks one of its rules."""
+        try:
+            forest, words = self.tree_forest(tree)
+        except UnknownRuleError:
+            return -np.inf
+        return float(self.log_inside(forest, self.emissions(words))[0])
+
+    def tree_forest(self, tree: Tree) -> tuple[Forest, list[str]]:
+        """A tree as a forest with one derivation, and its words; `UnknownRuleError` where a rule is missing."""
         cleaned = self.labels.clean(tree)
         if cleaned is None:
             raise LatreeError("the tree has no words")
@@ -78,11 +86,8 @@ class Parser(ForestModel[Parse]):
         words = [word for word, _ in tagged_words(node)]
         first_tag, tags = self.grammar.first_tag, len(self.grammar.tags)
         entry = [{first_tag + t: i * tags + t for t in range(tags)} for i in range(len(words))]
-        try:
-            piece = from_trees(self.grammar, [node], entry, len(words) * tags)
-        except UnknownRuleError:
-            return -np.inf
-        return float(self.log_inside(assemble([piece], len(self.grammar.rules)), self.emissions(words))[0])
+        piece = from_trees(self.grammar, [node], entry, len(words) * tags)
+        return assemble([piece], len(self.grammar.rules)), words
 
     def sample(self, tokens: Sequence[str] | None = None, seed: int | None = None) -> Parse:
         """A tree drawn from the model: given words, one of their trees; without, a sentence of the model's own."""

@@ -39,6 +39,12 @@ class Example(NamedTuple):
     gold: Piece
 
 
+def by_length(examples: Sequence[Example], size: int) -> list[list[Example]]:
+    """Groups of so many sentences of like length."""
+    ordered = sorted(examples, key=lambda one: len(one.words))
+    return [ordered[k : k + size] for k in range(0, len(ordered), size)]
+
+
 @dataclass(frozen=True)
 class GradientTraining:
     """How a training in epochs is watched."""

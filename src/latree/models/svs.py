@@ -3,9 +3,10 @@ for all categories ("Structured Vectorial Semantics for Broad-coverage Parsing")
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +14,9 @@ from numpy.typing import NDArray
 from latree.arrays import Floats, Longs
 from latree.binary import Node
 from latree.errors import LatreeError
-from latree.forest import assemble, from_trees
+from latree.forest import UnknownRuleError
 from latree.forms.factored import Factored, no_statistics, with_words
-from latree.grammar import count_rules, normalise, tagged_words
+from latree.grammar import count_rules, normalise
 from latree.heads import HeadRules
 from latree.infer import infer
 from latree.labels import LabelRules
@@ -28,6 +29,16 @@ from latree.subtypes import Layout
 from latree.svs_choice import chosen_edges
 from latree.svs_counts import HeadCounts, Headwords, count_heads, head_relations, normalised, structure
 from latree.svs_learning import FactoredEm, SvsWeights, Watch, from_counts, smoothed
+from latree.svs_vectors import (
+    ConstituentVector,
+    Neighbour,
+    TreeForest,
+    Vector,
+    all_derivations,
+    by_head_rules,
+    read_vectors,
+    similarity,
+)
 from latree.tree import Tree
 from latree.words import Lexicon, LexiconOptions, pack_strings, unpack_strings
 
@@ -48,16 +59,6 @@ class SvsOptions:
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
-
-
-class ConstituentVector(NamedTuple):
-    """What is known of a constituent's concepts: by what is under it, and by all of the sentence."""
-
-    label: str
-    start: int
-    end: int
-    inside: Floats  # e of eqn 10, to a sum of one
-    posterior: Floats
 
 
 class Svs(Parser):
@@ -190,29 +191,45 @@ class Svs(Parser):
     # -- vectors
 
     def vectors(self, tree: Tree) -> list[ConstituentVector]:
-        """A vector over concepts for every constituent of a tree, the largest first; tags are left out."""
+        """A vector over concepts for every constituent of a tree, the largest first; tags are left out.
+
+        Heads are chosen by the head rules, or where the grammar lacks rules for these, in every way there is.
+        """
         cleaned = self.labels.clean(tree)
         if cleaned is None:
             raise LatreeError("the tree has no words")
-        node = self.binarization.apply(cleaned)
-        words = [word for word, _ in tagged_words(node)]
-        first_tag, tags = self.grammar.first_tag, len(self.grammar.tags)
-        entry = [{first_tag + t: i * tags + t for t in range(tags)} for i in range(len(words))]
-        forest = assemble([from_trees(self.grammar, [node], entry, len(words) * tags)], len(self.grammar.rules))
-        weights = self.weights(self.emissions(words))
-        found = infer(forest, weights, no_statistics(weights), self.widths())
-        vectors = []
-        for item in reversed(range(len(forest.symbol))):
-            symbol = self.grammar.symbols[forest.symbol[item]]
-            if symbol.kind != "phrase":
-                continue
-            at = slice(found.inside.start[item], found.inside.start[item + 1])
-            inside, outside = found.inside.row[at], found.outside.row[at]
-            start, end = forest.span[item].tolist()
-            vectors.append(
-                ConstituentVector(symbol.label, start, end, normalised(inside), normalised(inside * outside))
-            )
-        return vectors
+        weights = self.weights(self.emissions(cleaned.words()))
+        for derivations in self._derivations(cleaned):
+            found = infer(derivations.forest, weights, no_statistics(weights), self.widths())
+            if np.isfinite(found.log_z[0]):
+                return read_vectors(self.grammar, derivations, found)
+        raise LatreeError("the grammar does not derive this tree, so that its constituents have no vectors")
+
+    def _derivations(self, tree: Tree) -> Iterator[TreeForest]:
+        """As the head rules say; where that will not do, with every choice of heads."""
+        binarization: HeadBinarization = self.binarization  # type: ignore[assignment]
+        with suppress(UnknownRuleError):
+            yield by_head_rules(tree, self.grammar, binarization)
+        if (derivations := all_derivations(tree, self.grammar, binarization)) is not None:
+            yield derivations
+
+    def sentence_vector(self, tree: Tree) -> ConstituentVector:
+        """That of the topmost constituent, whose head is the sentence's."""
+        vectors = self.vectors(tree)
+        if not vectors:
+            raise LatreeError("the tree has no constituents but its root")
+        return vectors[0]
+
+    @staticmethod
+    def similarity(a: Vector, b: Vector) -> float:
+        """0 to 1: the cosine of the square roots of two posteriors, which is their Bhattacharyya coefficient."""
+        return similarity(a, b)
+
+    @staticmethod
+    def neighbours(vector: Vector, bank: Sequence[tuple[str, ConstituentVector]], k: int = 10) -> list[Neighbour]:
+        """The k constituents of a bank, each given with its text, that are most like one, the most alike first."""
+        found = [Neighbour(text, one, similarity(vector, one)) for text, one in bank]
+        return sorted(found, key=lambda neighbour: -neighbour.similarity)[:k]
 
     # -- files
 
