@@ -457,3 +457,15 @@ def test_the_tagger_tags(hmm: LvgTagger, tagged: Tagged, tmp_path: Path) -> None
 def test_a_pruner_of_another_treebank_is_told(lvg: Lvg) -> None:
     with pytest.raises(LatreeError, match="another treebank"):
         LvgD(options=SMALL, pruner=lvg).fit([Tree.read("(ROOT (XYZ (QQ a) (QQ b)))")])
+
+
+def test_trees_are_drawn_given_words_but_no_sentences(model: LvgD, multiscale: LvgD, trees: list[Tree]) -> None:
+    for one in (model, multiscale):
+        words = trees[0].words()
+        drawn = [str(one.sample(words, seed=seed).tree) for seed in range(40)]
+        best = one.parse(words)
+        assert drawn.count(str(best.tree)) / 40 == pytest.approx(best.probability, abs=0.3)
+        with pytest.raises(LatreeError, match="no sentence can be drawn"):
+            one.sample(seed=1)
+        with pytest.raises(LatreeError, match="k-best lists go by"):
+            one.kbest(words, 3, "viterbi")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from latree.models.lvg_tagger import LvgTagger as LvgTagger
     from latree.models.pcfg import Pcfg as Pcfg
     from latree.models.product import Product as Product
+    from latree.models.svs import Svs as Svs
     from latree.results import Constituent as Constituent
     from latree.results import Parse as Parse
     from latree.results import Tagging as Tagging
@@ -52,6 +53,7 @@ _HOME = {
     "Parse": "results",
     "Pcfg": "models.pcfg",
     "Product": "models.product",
+    "Svs": "models.svs",
     "Tagging": "results",
     "Tree": "tree",
     "load": "models",

@@ -58,16 +58,19 @@ class HeadBinarization:
         return (tree.label if (tree.label, label) in self.relations else ANY,)
 
     def _join(self, symbol: Symbol, children: list[Node], tree: Tree) -> Node:
-        """One node over `children`, from the head outwards: first those on its left, then those on its right."""
-        head = head_of(tree, self.heads)
+        """One node over `children`, from the head outwards: first those on its left, then those on its right.
+
+        The root, which has no concept for a head to share, stands over one child: a part of its own, where need be.
+        """
+        head, lone = head_of(tree, self.heads), symbol.kind == "root"
         if len(children) == 1:
             return Node(symbol, children[0])
         node = children[head]
         steps = [(k, True) for k in range(head - 1, -1, -1)] + [(k, False) for k in range(head + 1, len(children))]
         for done, (k, on_left) in enumerate(steps, start=1):
-            top = symbol if done == len(steps) else Symbol("part", symbol.label)
+            top = symbol if done == len(steps) and not lone else Symbol("part", symbol.label)
             node = Node(top, children[k], node) if on_left else Node(top, node, children[k])
-        return node
+        return Node(symbol, node) if lone else node
 
     def to_json(self) -> dict[str, Any]:
         return {"heads": self.heads.to_json(), "relations": sorted(map(list, self.relations))}

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -16,7 +16,11 @@ from latree.errors import LatreeError
 
 if TYPE_CHECKING:
     from latree.models.parser import Parser
+    from latree.models.svs import Svs
     from latree.results import Parse
+    from latree.svs_vectors import ConstituentVector
+
+_DIGITS = 4  # of a concept's probability
 
 
 def parse(
@@ -37,16 +41,24 @@ def parse(
     objective: common.Objective = common.OBJECTIVE,
     accurate: bool = typer.Option(False, "--accurate", help="Prune less; slower, for models with subtypes."),
     alone: bool = common.ALONE,
+    vectors: bool = typer.Option(
+        False,
+        "--vectors",
+        help="svs: under each tree a line a constituent, tab-separated: label, start, end (words from 0, the end not "
+        "included), the probability of every concept from 0 on; then a blank line. In JSON under the key vectors.",
+    ),
 ) -> None:
     """Parse tokenised sentences, one a line; trees come out one a line.
 
-    A sentence that the grammar cannot derive gets a flat stand-in tree and a message; an empty line stays empty.
+    A sentence that the grammar cannot derive gets a flat stand-in tree and a message, and no vectors; an empty line
+    stays empty.
     """
     parser = _parser(model, max_length)
     if accurate:
         _prune_less(parser)
     if alone:
         common.leave_out_pruner(parser)
+    semantic = _with_vectors(parser) if vectors else None
     sentences = common.read_sentences(inputs, form, tokenize=tokenize, labels=parser.labels)
     tally = common.Tally()
     if kbest:
@@ -56,14 +68,14 @@ def parse(
         with closing(tally.watch(lists)) as ranked:
             for best in ranked:
                 for rank, one in enumerate(best, start=1):
-                    _show(one, scores, json_lines, draw, rank)
+                    _show(one, scores, json_lines, draw, semantic, rank)
                 if not json_lines:
                     common.emit("")
     else:
         analyses = common.analyse(parser, inputs, sentences, jobs, objective)
         with closing(tally.watch(analyses)) as results:
             for one in results:
-                _show(one, scores, json_lines, draw)
+                _show(one, scores, json_lines, draw, semantic)
     tally.close()
 
 
@@ -101,11 +113,29 @@ def _prune_less(parser: Parser) -> None:
     parser.cascade = ACCURATE
 
 
-def _show(one: Parse, scores: bool, json_lines: bool, draw: bool, rank: int | None = None) -> None:
+def _with_vectors(parser: Parser) -> Svs:
+    """The model that `--vectors` asks."""
+    from latree.models.svs import Svs
+
+    if not isinstance(parser, Svs):
+        raise LatreeError(f"--vectors is for svs; this is a {parser.kind}")
+    return parser
+
+
+def _show(
+    one: Parse, scores: bool, json_lines: bool, draw: bool, semantic: Svs | None, rank: int | None = None
+) -> None:
+    vectors = None if semantic is None else _vectors(semantic, one)
     if json_lines:
         place = {} if rank is None else {"rank": rank}
-        common.emit(json.dumps(one.to_json() | place, ensure_ascii=False))
+        found = {} if vectors is None else {"vectors": [_vector_json(vector) for vector in vectors]}
+        common.emit(json.dumps(one.to_json() | place | found, ensure_ascii=False))
         return
+    lines = [] if vectors is None else [*map(_vector_line, vectors), *([] if rank is not None else [""])]
+    common.emit("\n".join([_text(one, scores, draw), *lines]))
+
+
+def _text(one: Parse, scores: bool, draw: bool) -> str:
     numbers = f"{one.log_joint:.6f}\t{one.log_marginal:.6f}\t{one.probability:.6g}\t{one.status}"
     if draw and one.tree is not None:
         from shutil import get_terminal_size
@@ -113,6 +143,23 @@ def _show(one: Parse, scores: bool, json_lines: bool, draw: bool, rank: int | No
         from latree.draw import draw as drawing
 
         picture = drawing(one.tree, get_terminal_size().columns if sys.stdout.isatty() else None)
-        common.emit(f"{numbers}\n{picture}\n" if scores else f"{picture}\n")
-    else:
-        common.emit(f"{numbers}\t{one}" if scores else str(one))
+        return f"{numbers}\n{picture}\n" if scores else f"{picture}\n"
+    return f"{numbers}\t{one}" if scores else str(one)
+
+
+# -- vectors over concepts
+
+
+def _vectors(model: Svs, one: Parse) -> list[ConstituentVector]:
+    """Of every constituent; a stand-in has none, since it is not the model's."""
+    return model.vectors(one.tree) if one.status == "ok" and one.tree is not None else []
+
+
+def _vector_json(vector: ConstituentVector) -> dict[str, Any]:
+    concepts = [round(value, _DIGITS) for value in vector.posterior.tolist()]
+    return {"label": vector.label, "start": vector.start, "end": vector.end, "concepts": concepts}
+
+
+def _vector_line(vector: ConstituentVector) -> str:
+    concepts = (f"{value:.{_DIGITS}f}" for value in vector.posterior)
+    return "\t".join([vector.label, str(vector.start), str(vector.end), *concepts])

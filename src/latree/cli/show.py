@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from latree.models.base import ForestModel
     from latree.models.gaussian import GaussianModel
     from latree.models.loglinear import LoglinearModel
+    from latree.models.svs import Svs
     from latree.showcase import Rule, Showcase, SplitNode, Subtype, Use, Word
+    from latree.svs_showcase import SvsShowcase
     from latree.vector_showcase import VectorShowcase
 
 TOP, TOP_ON_PAGE = 5, 8
@@ -41,7 +43,8 @@ def show(
     """What the model was made of, its categories with their subtypes, and what each is likely to be.
 
     Of latent vectors instead of subtypes: where the rules and words of a category lie. Of weights that were trained to
-    tell right trees from wrong ones: which of them training moved most, and how finely rules are divided.
+    tell right trees from wrong ones: which of them training moved most, and how finely rules are divided. Of concepts
+    that all categories share: how common each is, and its likeliest headwords.
     """
     if sum([symbol is not None, html is not None, json_output]) > 1:
         raise typer.BadParameter("--symbol, --html and --json exclude one another: the page and the header hold all")
@@ -55,34 +58,46 @@ def show(
     elif symbol is not None:
         _print_lines(_details(exhibit, symbol))
     else:
-        _print_overview(exhibit)
+        _print_lines(f"{name}: {value}" for name, value in exhibit.facts())
+        _print_tables(exhibit.tables())
 
 
 @dataclass(frozen=True)
 class _Exhibit:
     """What there is to show of a model, and how."""
 
-    showcase: Showcase | VectorShowcase | LoglinearShowcase
     plain: Showcase  # of the categories by name
     facts: Callable[[], list[tuple[str, str]]]
+    tables: Callable[[], Iterable[Table]]  # of all categories
+    lines: Callable[[list[int]], Iterator[str]]  # all that there is to say of the categories of one name
+    page: Callable[[str], str]  # with this title
+
+
+@dataclass(frozen=True)
+class _Overview:
+    """How all categories are listed."""
+
+    showcase: Showcase | VectorShowcase | LoglinearShowcase
     measure: str | None  # what the size of a category is
     columns: tuple[str, ...]
     describe: Callable[[int], tuple[str, ...]]  # a category, for these columns
-    lines: Callable[[int], Iterator[str]]  # all that there is to say of a category
-    page: Callable[[str], str]  # with this title
 
 
 def _exhibit(model: ForestModel[Any], summed: bool, top: int) -> _Exhibit:
     from latree.models.gaussian import GaussianModel
     from latree.models.loglinear import LoglinearModel
+    from latree.models.svs import Svs
 
-    if isinstance(model, GaussianModel | LoglinearModel) and summed:
-        what = "latent vectors" if isinstance(model, GaussianModel) else "weights that are no probabilities"
+    if isinstance(model, GaussianModel | LoglinearModel | Svs) and summed:
+        what = "concepts that all categories share" if isinstance(model, Svs) else "weights that are no probabilities"
+        what = "latent vectors" if isinstance(model, GaussianModel) else what
         raise LatreeError(f"--summed is for the probabilities of discrete subtypes; this model has {what}")
     if isinstance(model, GaussianModel):
         return _of_vectors(model, top)
     if isinstance(model, LoglinearModel):
         return _of_weights(model, top)
+    if isinstance(model, Svs):
+        return _of_concepts(model, top)
     return _of_subtypes(model, summed, top)
 
 
@@ -91,14 +106,13 @@ def _of_subtypes(model: ForestModel[Any], summed: bool, top: int) -> _Exhibit:
     from latree.showcase_html import page
 
     showcase = Showcase(model)
+    measure = "subtypes" if showcase.has_subtypes else None
+    overview = _Overview(showcase, measure, ("likeliest",), lambda symbol: (_likeliest(showcase, symbol, top),))
     return _Exhibit(
         showcase,
-        showcase,
         partial(facts, model),
-        "subtypes" if showcase.has_subtypes else None,
-        ("likeliest",),
-        lambda symbol: (_likeliest(showcase, symbol, top),),
-        lambda symbol: _category(showcase, symbol, top, summed),
+        partial(_tables, overview),
+        _one_by_one(lambda symbol: _category(showcase, symbol, top, summed)),
         lambda title: page(model, title, top, summed),
     )
 
@@ -108,14 +122,12 @@ def _of_vectors(model: GaussianModel, top: int) -> _Exhibit:
     from latree.vector_showcase_html import vector_page
 
     showcase = VectorShowcase(model)
+    overview = _Overview(showcase, "components", ("likeliest",), lambda symbol: (_heaviest(showcase, symbol, top),))
     return _Exhibit(
-        showcase,
         showcase.plain,
         showcase.facts,
-        "components",
-        ("likeliest",),
-        lambda symbol: (_heaviest(showcase, symbol, top),),
-        lambda symbol: category_lines(showcase, symbol, top),
+        partial(_tables, overview),
+        _one_by_one(lambda symbol: category_lines(showcase, symbol, top)),
         lambda title: vector_page(model, title, top),
     )
 
@@ -125,16 +137,45 @@ def _of_weights(model: LoglinearModel, top: int) -> _Exhibit:
     from latree.loglinear_showcase_html import loglinear_page
 
     showcase = LoglinearShowcase(model)
+    columns = ("subtypes", *(name + ", divided" * showcase.has_scales for name in ("rules", "words")))
+    overview = _Overview(showcase, "parameters", columns, lambda symbol: _extents(showcase, symbol))
     return _Exhibit(
-        showcase,
         showcase.plain,
         showcase.facts,
-        "parameters",
-        ("subtypes", *(name + ", divided" * showcase.has_scales for name in ("rules", "words"))),
-        lambda symbol: _extents(showcase, symbol),
-        lambda symbol: category_lines(showcase, symbol, top),
+        partial(_tables, overview),
+        _one_by_one(lambda symbol: category_lines(showcase, symbol, top)),
         lambda title: loglinear_page(model, title, top),
     )
+
+
+def _of_concepts(model: Svs, top: int) -> _Exhibit:
+    from latree.svs_showcase import SvsShowcase, category_lines
+
+    def no_page(title: str) -> str:
+        raise LatreeError(
+            f"--html: there is no page for a model of kind {model.kind}; `latree show` prints its concepts"
+        )
+
+    showcase = SvsShowcase(model)
+    return _Exhibit(
+        showcase.plain,
+        showcase.facts,
+        lambda: [_concept_table(showcase, top)],
+        lambda symbols: category_lines(showcase, symbols, top),
+        no_page,
+    )
+
+
+def _one_by_one(lines: Callable[[int], Iterator[str]]) -> Callable[[list[int]], Iterator[str]]:
+    """What is said of each category of a name, with an empty line between them."""
+
+    def told(symbols: list[int]) -> Iterator[str]:
+        for place, symbol in enumerate(symbols):
+            if place:
+                yield ""
+            yield from lines(symbol)
+
+    return told
 
 
 def _write_page(text: str, path: Path) -> None:
@@ -147,13 +188,17 @@ def _write_page(text: str, path: Path) -> None:
 # -- all categories
 
 
-def _print_overview(exhibit: _Exhibit) -> None:
-    """Facts, and a table for each kind of symbol, the largest first by what is measured."""
+def _print_tables(tables: Iterable[Table]) -> None:
     from rich.console import Console
 
+    for table in tables:
+        Console(emoji=False).print("", table)
+
+
+def _tables(exhibit: _Overview) -> Iterator[Table]:
+    """One for each kind of symbol, the largest first by what is measured."""
     from latree.showcase import GROUPS
 
-    _print_lines(f"{name}: {value}" for name, value in exhibit.facts())
     showcase = exhibit.showcase
     most = max(map(showcase.size, showcase.by_size))
     for kinds, title in GROUPS:
@@ -163,10 +208,10 @@ def _print_overview(exhibit: _Exhibit) -> None:
             number = [f"{size}", "━" * max(1, round(size * _BAR / most))] if exhibit.measure else []
             rows.append([_plain(showcase.name(symbol), _NAME), *number, *exhibit.describe(symbol)])
         if rows:
-            Console(emoji=False).print("", _table(title, exhibit, rows))
+            yield _table(title, exhibit, rows)
 
 
-def _table(title: str, exhibit: _Exhibit, rows: list[list[str]]) -> Table:
+def _table(title: str, exhibit: _Overview, rows: list[list[str]]) -> Table:
     """Categories by the number of their subtypes, as in Petrov (2009), figure 2, or of what else is measured; columns
     without a word are left out."""
     from rich.box import SIMPLE_HEAD
@@ -184,6 +229,29 @@ def _table(title: str, exhibit: _Exhibit, rows: list[list[str]]) -> Table:
         table.add_column(name, overflow="fold", min_width=len(name))
     for row in rows:
         table.add_row(*map(Text, compress(row, used)))
+    return table
+
+
+def _concept_table(showcase: SvsShowcase, top: int) -> Table:
+    """Concepts by their shares, with the headwords that P(h | i) is largest for, as in the paper's table 1."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    concepts = showcase.by_share()
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("concept", "share"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True, min_width=1)
+    table.add_column("headwords", overflow="fold")
+    table.add_column("others", justify="right", no_wrap=True)
+    for concept in concepts:
+        share = float(showcase.share[concept])
+        bar = "━" * max(1, round(share * _BAR / float(showcase.share.max())))
+        words = ", ".join(f"{_plain(one.word, 30)} {one.share:.3f}" for one in showcase.headwords(concept, top))
+        table.add_row(*map(Text, (f"{concept}", f"{share:.1%}", bar, words, f"{showcase.others(concept):.3f}")))
+    if len(concepts) < showcase.model.concepts:
+        table.caption, table.caption_justify = f"and {showcase.model.concepts - len(concepts)} more", "left"
     return table
 
 
@@ -216,10 +284,7 @@ def _likeliest(showcase: Showcase, symbol: int, top: int) -> str:
 
 
 def _details(exhibit: _Exhibit, name: str) -> Iterator[str]:
-    for place, symbol in enumerate(_found(exhibit.plain, name)):
-        if place:
-            yield ""
-        yield from exhibit.lines(symbol)
+    yield from exhibit.lines(_found(exhibit.plain, name))
 
 
 def _category(showcase: Showcase, symbol: int, top: int, summed: bool) -> Iterator[str]:

@@ -20,6 +20,7 @@ from latree.errors import LatreeError
 if TYPE_CHECKING:
     from latree.binary import Binarization
     from latree.checkpoint import Checkpoint
+    from latree.heads import HeadRules
     from latree.labels import LabelRules
     from latree.models.base import ForestModel
     from latree.split_merge import SplitMergeOptions
@@ -36,12 +37,14 @@ class Kind(StrEnum):
     lvg = "lvg"
     lvg_d = "lvg-d"
     gm_lveg = "gm-lveg"
+    svs = "svs"
 
 
 _LONG = (Kind.lvg, Kind.lvg_d, Kind.gm_lveg)  # trained in rounds or epochs, with checkpoints
 
 # The options that only some kinds have a use for.
-_FOR_PARSERS = ("labels", "phrase_cuts", "tag_cuts", "prefix_end", "binarize", "horizontal", "vertical")
+_LABELS = ("labels", "phrase_cuts", "tag_cuts", "prefix_end")
+_FOR_PARSERS = (*_LABELS, "binarize", "horizontal", "vertical")
 _FOR_SUBTYPES = ("rounds", "subtypes", "tolerance", "merge")
 _ITERATIONS = ("split_iterations", "merge_iterations", "smooth_iterations")
 _FOR_EM = ("rounds", "subtypes", "merge", "merge_iterations", "smooth_iterations")
@@ -50,12 +53,14 @@ _LIMIT = ("k_min", "k_max", "theta")
 _FOR_GAUSSIANS = ("dim", "components", "grow", "covariance", "looseness", *_LIMIT)
 _FOR_GRADIENTS = ("epochs", "batch", "rate", "start", "max_length")
 _FOR_LOGLINEAR = ("penalty", "strength", "scales", "spans", "iterations", "stochastic")
+_FOR_CONCEPTS = ("headwords", "clusters", "refine", "heads", "rule_smoothing", "word_smoothing")
 _OPTIONS_OF = {
     Kind.pcfg: _FOR_PARSERS,
     Kind.hmm: ("column",),
     Kind.lvg: (*_FOR_PARSERS, "column", *_FOR_SUBTYPES, *_ITERATIONS, "estimator", *_FOR_VARIATIONAL),
     Kind.lvg_d: (*_FOR_PARSERS, "column", "rounds", "subtypes", *_FOR_GRADIENTS, *_FOR_LOGLINEAR),
     Kind.gm_lveg: (*_FOR_PARSERS, "column", "rounds", *_FOR_GRADIENTS, *_FOR_GAUSSIANS),
+    Kind.svs: (*_LABELS, *_FOR_CONCEPTS),  # binarised by heads
 }
 
 
@@ -131,6 +136,18 @@ def train(
     theta: float = typer.Option(
         1.0, "--theta", min=0.0, max=1.0, help="gm-lveg: of k more than k-min, k-min + k ** theta are kept."
     ),
+    headwords: int = typer.Option(None, "--headwords", min=1, help="svs: words told apart as heads of phrases (1000)."),
+    clusters: int = typer.Option(
+        None, "--clusters", min=0, help="svs: concepts that these are clustered into (10); 0: each is one."
+    ),
+    refine: int = typer.Option(None, "--refine", min=0, help="svs: iterations of EM over the trees that follow (0)."),
+    heads: str = typer.Option(None, "--heads", help="svs: a head table by name, or a file; else chosen by the labels."),
+    rule_smoothing: float = typer.Option(
+        None, "--rule-smoothing", min=0.0, help="svs: tokens' worth of a rule's frequency for all concepts (0)."
+    ),
+    word_smoothing: float = typer.Option(
+        None, "--word-smoothing", min=0.0, max=1.0, help="svs: share of a word's probability for all concepts (0)."
+    ),
     seed: int = typer.Option(0, "--seed", help="Seed of all randomness (pcfg and hmm have none)."),
     jobs: int = common.JOBS,
     resume: bool = typer.Option(False, "--resume", help="Go on from the checkpoint of a training cut short."),
@@ -150,6 +167,11 @@ def train(
         options["column"] = tag_column = training.choose_column(treebank, form, column)
     else:
         options["labels"] = _label_rules(labels, phrase_cuts, tag_cuts, prefix_end)
+    if kind is Kind.svs:
+        constants: dict[str, Any] = {"headwords": headwords, "clusters": clusters, "refinements": refine}
+        constants |= {"rule_smoothing": rule_smoothing, "word_smoothing": word_smoothing}
+        options |= _concepts(seed, heads, constants)
+    elif not tags:
         options["binarization"] = _binarization(binarize, horizontal, vertical)
     if kind is Kind.lvg:
         counts = {"split_iterations": split_iterations, "merge_iterations": merge_iterations}
@@ -177,6 +199,8 @@ def train(
     score = _dev_score(dev, form, jobs, quiet)
     if kind in _LONG:
         model = _fit_long(kind, fresh, data, output, score, resume=resume, quiet=quiet, jobs=jobs)
+    elif kind is Kind.svs:
+        model = _fit_concepts(fresh, data, quiet)
     else:
         model = fresh.fit(data)
     model.training |= {
@@ -236,6 +260,41 @@ def _loglinear(
     if given["scales"] and subtypes is None:
         subtypes = 2**rounds  # nothing is merged: what is not needed is not divided
     return own | {"pruner": Lvg(rounds=rounds, subtypes=subtypes, seed=seed, **pruner)}
+
+
+def _concepts(seed: int, heads: str | None, constants: dict[str, Any]) -> dict[str, Any]:
+    """The options of structured vectorial semantics; its trees are binarised by their heads."""
+    from latree.models.svs import SvsOptions
+
+    return {"seed": seed, "options": SvsOptions(**_not_none(constants)), "heads": _head_rules(heads)}
+
+
+def _head_rules(heads: str | None) -> HeadRules | None:
+    """A table of latree's, or one in a file; none given: the treebank's labels decide."""
+    from latree.head_tables import TABLES
+    from latree.heads import HeadRules
+
+    if heads is None:
+        return None
+    names = (*TABLES, "default")
+    if heads in names:
+        return HeadRules.named(heads)
+    if not Path(heads).exists():
+        raise LatreeError(f"--heads {heads}: no such file, nor one of the head tables {', '.join(names)}")
+    return HeadRules.read(heads)
+
+
+def _fit_concepts(estimator: Any, data: Any, quiet: bool) -> Any:
+    """Fit in one go; on a terminal EM over the trees is followed by a line that changes."""
+    shown = not quiet and sys.stderr.isatty()
+
+    def watch(done: int, iterations: int, log_likelihood: float) -> None:
+        if shown:
+            line = f"EM over the trees {done}/{iterations}, log-likelihood {log_likelihood:.1f}"
+            print(f"\r\033[K{line}" + "\r\033[K" * (done == iterations), end="", file=sys.stderr, flush=True)
+
+    with common.telling_of_compilation(quiet):
+        return estimator.fit(data, watch)
 
 
 def _check_start(kind: Kind, start: str | None, choices: tuple[str, ...]) -> None:
@@ -356,8 +415,8 @@ def _check_dev(kind: Kind, dev: str | None, form: Format | None) -> None:
         return
     with open_text(dev):
         pass
-    if kind is Kind.pcfg and detect_format(dev, form) != "ptb":
-        raise LatreeError(f"{dev}: CoNLL-U has no trees to score a pcfg on")
+    if kind in (Kind.pcfg, Kind.svs) and detect_format(dev, form) != "ptb":
+        raise LatreeError(f"{dev}: CoNLL-U has no trees to score a {kind} on")
 
 
 def _check_output(output: Path) -> None:

@@ -65,6 +65,7 @@ class ForestModel(ABC, Generic[Result]):
 
     kind: ClassVar[str]
     run_options: ClassVar[tuple[str, ...]] = ("threshold", "max_length")  # set by the user of a model, not by training
+    certifies: ClassVar[bool] = True  # the coarse pass is the model itself, and exact k-best lists can be told from it
     threshold: float = 5e-3  # posterior below which the coarse pass drops what it found
     max_length: int = 400  # longer sentences are not tried
     training: dict[str, Any]  # how it came about: command, data, scores
@@ -152,6 +153,11 @@ class ForestModel(ABC, Generic[Result]):
         if self._latest is None or self._latest[0] is not emissions:
             self._latest = (emissions, self.weights(emissions))
         return self._latest[1]
+
+    def cells_of(self, emissions: Floats) -> Sparse:
+        """The weights as tensors, for what goes through subtypes one by one."""
+        weights: Sparse = self._weights_of(emissions)
+        return weights
 
     def infer(self, forest: Forest, emissions: Floats) -> Inference:
         """Posteriors of a forest whose lexical entries are these."""
@@ -241,6 +247,8 @@ class ForestModel(ABC, Generic[Result]):
         """
         if k < 1:
             raise LatreeError(f"cannot list {k} analyses; ask for one or more")
+        if objective == "viterbi" and not self.certifies:
+            raise LatreeError(f"of a {self.kind} k-best lists go by max-rule, max-rule-sum, variational or mbr")
         tokens = tuple(tokens)
         attempt = self._attempt(tokens)
         if isinstance(attempt, Trouble):
@@ -282,7 +290,7 @@ class ForestModel(ABC, Generic[Result]):
         if isinstance(attempt, Trouble):
             return self.stand_in(tokens, attempt)
         search = self._search([attempt])
-        weights = self._weights_of(search.all_emissions)
+        weights = self.cells_of(search.all_emissions)
         edges = sample_derivation(search.forest, weights, search.inference.inside, rng)
         return self.result(tokens, search, search.weighed([edges])[0], 0)
 

@@ -180,6 +180,9 @@ class GaussianModel(PrunedModel):
         """Exact, since it is asked of single trees: with a limit on components it may be above log Z of all."""
         return gaussian_log_z(self._slots(forest, emissions), self.components, self.mixtures)
 
+    def cells_of(self, emissions: Floats) -> Any:
+        raise LatreeError("continuous subtypes cannot be gone through one by one; trees are drawn from other kinds")
+
     def viterbi_scores(self, search: Search) -> Floats:
         raise LatreeError("continuous subtypes have no single best derivation; use another objective")
 

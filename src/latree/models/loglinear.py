@@ -18,7 +18,7 @@ from latree.checkpoint import Standing
 from latree.errors import LatreeError
 from latree.forest import Forest, thin
 from latree.forms.multiscale import expanded
-from latree.forms.sparse import no_statistics, with_words
+from latree.forms.sparse import Sparse, no_statistics, with_words
 from latree.gradient_jobs import Spread
 from latree.grammar import NONE
 from latree.infer import NO_BOOST, Inference, infer, inside_only
@@ -262,14 +262,16 @@ class LoglinearModel(PrunedModel):
     def log_inside(self, forest: Forest, emissions: Floats) -> Floats:
         return inside_only(forest, self._weights_of(emissions), self.size, self._boost(forest, emissions))[0]
 
+    def cells_of(self, emissions: Floats) -> Sparse:
+        weights = self._weights_of(emissions)
+        return expanded(self.model.layout, weights) if self.model.in_blocks else weights
+
     def viterbi_scores(self, search: Search) -> Floats:
         """Zero on the best derivation over subtypes."""
         if self.spans is not None:
             raise LatreeError("with features of spans there is no single best derivation; use another objective")
-        weights = self._weights_of(search.all_emissions)
-        cells = expanded(self.model.layout, weights) if self.model.in_blocks else weights
         scores = np.full(len(search.forest.rule), -np.inf)
-        scores[viterbi_edges(search.forest, cells, self.size)] = 0.0
+        scores[viterbi_edges(search.forest, self.cells_of(search.all_emissions), self.size)] = 0.0
         return scores
 
     def complexity(self) -> Longs:

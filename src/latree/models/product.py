@@ -41,6 +41,7 @@ class Product(Parser):
     """`Product([first, second])` parses as its members do, and together better."""
 
     kind = "product"
+    certifies = False
     run_options = (*Parser.run_options, "cascade")
 
     def __init__(self, members: Sequence[Any] = ()) -> None:

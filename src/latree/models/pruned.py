@@ -26,6 +26,7 @@ from latree.models.base import ForestModel, Trouble
 from latree.models.lvg import Cascade
 from latree.models.parser import Parser
 from latree.models.tagger import Tagger
+from latree.sampling import Drawer
 from latree.search import Objective, Search
 from latree.tree import Tree
 from latree.trellis import chain_rules, gold_chain
@@ -65,6 +66,7 @@ class PrunedModel(ForestModel[Any]):
 
     pruner: Any  # a fitted model of the same grammar
     joint: bool = False  # decode by the product with the pruner's posteriors
+    certifies = False
     own_name: ClassVar[str]  # of what is not the pruner, for messages
     seed: int
 
@@ -221,6 +223,10 @@ class PrunedModel(ForestModel[Any]):
             return found
         reason = f"the {self.own_name} derive nothing for these words; this is the pruner's analysis"
         return replace(found, status="recovered", reason=reason)
+
+    @property
+    def drawer(self) -> Drawer:
+        raise LatreeError(f"the weights of a {self.kind} are no probabilities: no sentence can be drawn by them")
 
     # -- files
 

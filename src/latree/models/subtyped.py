@@ -18,7 +18,7 @@ from latree.forms.sparse import Sparse, sparse
 from latree.latent_treebank import LatentTreebank
 from latree.model_file import compact, pack_sparse, unpack_sparse
 from latree.models.base import ForestModel
-from latree.search import Objective, Search
+from latree.search import Search
 from latree.smoothing import Smoother, word_smoothing
 from latree.split_merge import (
     Expectation,
@@ -72,6 +72,7 @@ class Levels(dict[int, Level]):
 class Subtyped(ForestModel[Any]):
     """Mixed into a parser or a tagger.  Subtypes are found by split and merge or a prior, or their number is fixed."""
 
+    certifies = False  # the best derivation over subtypes comes alone: no score an edge ranks the others
     rounds: int
     subtypes: int | None  # fixed for every symbol: nothing is merged
     seed: int
@@ -204,12 +205,6 @@ class Subtyped(ForestModel[Any]):
         scores = np.full(len(search.forest.rule), -np.inf)
         scores[viterbi_edges(search.forest, self._weights_of(search.all_emissions), self.size)] = 0.0
         return scores
-
-    def kbest(self, tokens: Sequence[str], k: int, objective: Objective = "max-rule") -> list[Any]:
-        """As in the base; the best derivation over subtypes comes alone, since no score an edge ranks the others."""
-        if objective == "viterbi":
-            raise LatreeError("with subtypes, k-best lists go by max-rule, max-rule-sum, variational or mbr")
-        return super().kbest(tokens, k, objective)
 
     def log_z(self, search: Search) -> Floats:
         """Over what survives pruning: a lower bound, close when little was pruned."""

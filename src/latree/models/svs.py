@@ -24,6 +24,7 @@ from latree.latent_treebank import LatentTreebank, LexicalLayout
 from latree.models.parser import Parser, tagged_sentences
 from latree.relational_clusters import fit
 from latree.relations import HeadBinarization
+from latree.sampling import Drawer
 from latree.search import Search
 from latree.subtypes import Layout
 from latree.svs_choice import chosen_edges
@@ -35,7 +36,7 @@ from latree.svs_vectors import (
     TreeForest,
     Vector,
     all_derivations,
-    by_head_rules,
+    one_derivation,
     read_vectors,
     similarity,
 )
@@ -65,6 +66,7 @@ class Svs(Parser):
     """`Svs().fit(trees).parse(tokens)`; `.vectors(tree)` gives a vector for every constituent."""
 
     kind = "svs"
+    certifies = False
     run_options = (*Parser.run_options, "choice")
     concept_of: Floats  # [headwords, concepts] P(i | h)
     choice: Choice = "vector"  # what `viterbi` means: one analysis for all concepts, or one for each
@@ -173,9 +175,21 @@ class Svs(Parser):
     def no_statistics(self, weights: Any) -> Any:
         return no_statistics(weights)
 
+    def likeliest_tag(self, word: str, first: bool) -> str:
+        """The likeliest tag of a word by itself, its concepts taken together."""
+        by_tag = self.lexicon.tag_given_word(word, first).reshape(-1, self.concepts).sum(1)
+        return self.grammar.tags[int(np.argmax(by_tag))].label
+
     def log_z(self, search: Search) -> Floats:
         """Over what survives pruning: a lower bound, close when little was pruned."""
         return search.inference.log_z
+
+    @property
+    def drawer(self) -> Drawer:
+        raise LatreeError("no sentence can be drawn from an svs; its words depend on more than their tags")
+
+    def cells_of(self, emissions: Floats) -> Any:
+        raise LatreeError("trees are not drawn from an svs; other kinds can")
 
     def viterbi_scores(self, search: Search) -> Floats:
         """Zero on the derivation that the paper's parser chooses (`svs_choice`)."""
@@ -207,9 +221,9 @@ class Svs(Parser):
 
     def _derivations(self, tree: Tree) -> Iterator[TreeForest]:
         """As the head rules say; where that will not do, with every choice of heads."""
-        binarization: HeadBinarization = self.binarization  # type: ignore[assignment]
         with suppress(UnknownRuleError):
-            yield by_head_rules(tree, self.grammar, binarization)
+            yield one_derivation(self.tree_forest(tree)[0], self.grammar)
+        binarization: HeadBinarization = self.binarization  # type: ignore[assignment]
         if (derivations := all_derivations(tree, self.grammar, binarization)) is not None:
             yield derivations
 

@@ -1,0 +1,227 @@
+"""Structured vectorial semantics: the tables and the figure of its paper, on any treebank.
+
+    python -m bench.svs TRAIN DEV [--headwords 10 50 100] [--clustered 50 100 500 1000 5000] [--clusters 10]
+                        [--refine N] [--smooth-rules TOKENS] [--smooth-words SHARE] [--max-length 40]
+    python -m bench.svs TRAIN DEV --speed [--clustered 500] [--loop-length 20] [--plot FILE.svg]
+
+Prints, for syntax alone, for headwords and for clusters of headwords (the paper's table 3), dev F1 of sentences up to
+--max-length by the vectorised choice, by the exact one (their difference is the paper's table 2) and by max-rule, how
+many sentences the vectorised choice left without a derivation, and CPU seconds of training.
+
+With --speed (the paper's figure 2): CPU seconds to fill the forest of a sentence and choose in it, by latree's compiled
+vectors and by the plain loops of `tests.svs_loops`, and the constants of n^3 that fit them best.  Both work on the same
+forests, which are whole: nothing is pruned, as in the paper, since what is left after pruning is not cubic.  Making the
+forest is not counted.  The loops do not multiply the heads' identity relations out, and are cut off at --loop-length as
+the paper's are.  They run in Python's interpreter, so that the ratio is of vectors and compiler together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from tests import svs_loops
+
+import latree
+from latree.forest import Forest, assemble
+from latree.forms.factored import Factored
+from latree.models.svs import Choice, Svs, SvsOptions
+from latree.search import Objective
+from latree.svs_choice import chosen_edges
+
+Trees = list[latree.Tree]
+Points = list[tuple[int, float]]  # words, and CPU seconds
+SYNTAX_ONLY = "syntax only"
+
+
+# --- tables 2 and 3
+
+
+def models(options: argparse.Namespace) -> Iterator[tuple[str, SvsOptions]]:
+    """The rows of the table, each with its name."""
+    common = {"refinements": options.refine, "rule_smoothing": options.smooth_rules}
+    common |= {"word_smoothing": options.smooth_words}
+    yield SYNTAX_ONLY, SvsOptions(headwords=0, clusters=0)
+    for size in options.headwords:
+        yield f"{size} headwords", SvsOptions(headwords=size, clusters=0, **common)
+    for size in options.clustered:
+        name = f"{size} headwords in {options.clusters} clusters"
+        yield name, SvsOptions(headwords=size, clusters=options.clusters, **common)
+
+
+def f1(model: Svs, gold: Trees, objective: Objective, choice: Choice = "vector") -> tuple[float, int]:
+    """And how many sentences have a tree of last resort."""
+    model.choice = choice
+    found = list(model.parse_all([tree.words() for tree in gold], objective=objective))
+    missing = sum(parse.status != "ok" for parse in found)
+    return float(latree.score_trees(gold, [parse.tree for parse in found]).to_json()["f1"]), missing
+
+
+def row(name: str, options: SvsOptions, train: Trees, gold: Trees) -> str:
+    start = time.process_time()
+    model = Svs(options=options).fit(train)
+    trained = time.process_time() - start
+    vector, missing = f1(model, gold, "viterbi", "vector")
+    exact, _ = f1(model, gold, "viterbi", "concept")
+    max_rule, _ = f1(model, gold, "max-rule")
+    figures = f"{vector:.2f} | {exact:.2f} | {vector - exact:+.2f} | {max_rule:.2f}"
+    return f"| {name} | {figures} | {missing} | {trained:.1f} |"
+
+
+def print_table(options: argparse.Namespace, train: Trees, gold: Trees) -> None:
+    columns = ["model", "F1 vectorised", "F1 exact", "difference", "F1 max-rule", "not derived", "training CPU s"]
+    print(f"| {' | '.join(columns)} |")
+    print("|---" * len(columns) + "|")
+    for name, chosen in models(options):
+        print(row(name, chosen, train, gold), flush=True)
+
+
+# --- figure 2
+
+
+class Times(NamedTuple):
+    """CPU seconds for one sentence; None where the loops were not tried."""
+
+    words: int
+    edges: int
+    vectors: float
+    loops: float | None
+
+
+def whole_forest(model: Svs, words: Sequence[str]) -> tuple[Forest, Factored]:
+    """All that the grammar derives for a sentence, and the weights."""
+    emissions = model.emissions(words)
+    forest = assemble([model.prune(model.coarse(emissions), 0.0)], len(model.grammar.rules))
+    return forest, model.weights(emissions)
+
+
+def seconds(work: Callable[[], list[int]]) -> tuple[float, list[int]]:
+    """How long it takes, and what comes of it."""
+    start = time.process_time()
+    result = work()
+    return time.process_time() - start, result
+
+
+def measure(model: Svs, words: Sequence[str], loop_length: int) -> Times | None:
+    """None where the grammar derives nothing."""
+    forest, weights = whole_forest(model, words)
+    if not len(forest.rule):
+        return None
+    width, prior = model.widths(), model.prior / model.prior.sum()
+    vectors, edges = seconds(lambda: chosen_edges(forest, weights, width, prior, exact=False))
+    if len(words) > loop_length:
+        return Times(len(words), len(forest.rule), vectors, None)
+    loops, same = seconds(lambda: svs_loops.parse(forest, weights, width, prior, exact=False))
+    if sorted(edges) != sorted(same):
+        print(f"the two choose different trees for: {' '.join(words)}")
+    return Times(len(words), len(forest.rule), vectors, loops)
+
+
+def by_length(gold: Trees, most: int, each: int) -> Iterator[list[str]]:
+    """Up to `each` sentences of every length, short ones first."""
+    sentences = sorted((tree.words() for tree in gold), key=len)
+    for length in range(1, most + 1):
+        yield from [words for words in sentences if len(words) == length][:each]
+
+
+class Fit(NamedTuple):
+    """seconds = constant n^3, and the share of the variance that this explains."""
+
+    constant: float
+    r2: float
+
+
+def cubic(points: Points) -> Fit:
+    """By least squares; two lengths at least."""
+    cubes, times = np.array([n**3 for n, _ in points], np.float64), np.array([t for _, t in points])
+    constant = float(cubes @ times / (cubes @ cubes))
+    rest, all_of_it = ((times - constant * cubes) ** 2).sum(), ((times - times.mean()) ** 2).sum()
+    return Fit(constant, float(1 - rest / all_of_it))
+
+
+def print_speed(options: argparse.Namespace, train: Trees, gold: Trees) -> None:
+    size = options.clustered[0]
+    model = Svs(options=SvsOptions(headwords=size, clusters=options.clusters)).fit(train)
+    measure(model, gold[0].words()[:3], 0)  # compiles
+    print(f"{size} headwords in {options.clusters} clusters, whole forests\n")
+    print("| words | edges | CPU s, vectors | CPU s, loops |")
+    print("|---|---|---|---|")
+    times = []
+    for words in by_length(gold, options.max_length, options.each):
+        if (one := measure(model, words, options.loop_length)) is not None:
+            times.append(one)
+            loops = "" if one.loops is None else f"{one.loops:.3f}"
+            print(f"| {one.words} | {one.edges} | {one.vectors:.4f} | {loops} |", flush=True)
+    vectors = [(one.words, one.vectors) for one in times]
+    series = {"vectors": vectors, "loops": [(one.words, one.loops) for one in times if one.loops is not None]}
+    fits = {name: cubic(points) for name, points in series.items()}
+    print(
+        "\n" + "\n".join(f"{name}: {fit.constant:.3g} n^3 CPU seconds (R^2 {fit.r2:.2f})" for name, fit in fits.items())
+    )
+    print(f"ratio: {fits['loops'].constant / fits['vectors'].constant:.0f}")
+    if options.plot is not None:
+        plot(series, fits, options.plot)
+
+
+def plot(series: dict[str, Points], fits: dict[str, Fit], path: Path, floor: float = 1e-4) -> None:
+    """Seconds against words, both on log scales, where n^3 is a straight line; as SVG."""
+    width, height, edge = 480, 320, 44
+    longest = max(n for points in series.values() for n, _ in points)
+    slowest = max(t for points in series.values() for _, t in points)
+
+    def place(n: float, t: float) -> tuple[float, float]:
+        x = np.log(n) / np.log(longest)
+        y = np.log(max(t, floor) / floor) / np.log(slowest / floor)
+        return edge + x * (width - 2 * edge), height - edge - y * (height - 2 * edge)
+
+    def text(x: float, y: float, words: str, anchor: str = "middle") -> str:
+        return f'<text x="{x:.1f}" y="{y:.1f}" font-size="11" text-anchor="{anchor}">{words}</text>'
+
+    parts = [text(width / 2, 16, "CPU seconds a sentence against its words; lines are fits of n^3")]
+    for n in [n for n in (1, 2, 5, 10, 20, 40, 80) if n <= longest]:
+        parts.append(text(place(n, floor)[0], height - edge + 16, f"{n}"))
+    for power in range(-4, int(np.floor(np.log10(slowest))) + 1):
+        parts.append(text(edge - 6, place(1, 10.0**power)[1] + 4, f"{10.0**power:g}", "end"))
+    for (name, points), fill in zip(series.items(), ("black", "white"), strict=True):
+        constant, last = fits[name].constant, max(n for n, _ in points)
+        first = max(1.0, (floor / constant) ** (1 / 3))
+        (x0, y0), (x1, y1) = place(first, constant * first**3), place(last, constant * last**3)
+        parts.append(f'<line x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}" stroke="gray"/>')
+        dots = [place(*point) for point in points]
+        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" stroke="black" fill="{fill}"/>' for x, y in dots]
+        parts.append(text(x1 + 4, y1 - 6, name, "end"))
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">{"".join(parts)}</svg>\n'
+    path.write_text(svg, encoding="utf-8")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Print scores and times of structured vectorial semantics.")
+    parser.add_argument("train")
+    parser.add_argument("dev")
+    parser.add_argument("--headwords", nargs="*", type=int, default=[10, 50, 100], help="each a concept of its own")
+    parser.add_argument("--clustered", nargs="*", type=int, default=[50, 100, 500, 1000, 5000])
+    parser.add_argument("--clusters", type=int, default=10)
+    parser.add_argument("--refine", type=int, default=0, help="iterations of EM over the trees")
+    parser.add_argument("--smooth-rules", type=float, default=0.0)
+    parser.add_argument("--smooth-words", type=float, default=0.0)
+    parser.add_argument("--max-length", type=int, default=40, help="of dev sentences")
+    parser.add_argument("--speed", action="store_true", help="times, of a model with the first of --clustered")
+    parser.add_argument("--loop-length", type=int, default=20, help="longer sentences are not tried by loops")
+    parser.add_argument("--each", type=int, default=1, help="sentences of every length that are timed")
+    parser.add_argument("--plot", type=Path)
+    options = parser.parse_args(arguments)
+    train = list(latree.read_trees(options.train))
+    gold = list(latree.read_trees(options.dev, latree.LabelRules().for_scoring()))
+    gold = [tree for tree in gold if len(tree.words()) <= options.max_length]
+    if options.speed:
+        print_speed(options, train, gold)
+    else:
+        print_table(options, train, gold)
+
+
+if __name__ == "__main__":
+    main()

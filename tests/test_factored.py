@@ -1,0 +1,228 @@
+"""The factored form against loops over concepts, finite differences, and the tensors that it stands for."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from latree.arrays import Floats, Longs
+from latree.cky import chart_grammar, fill_chart
+from latree.forest import PASS, Forest, Piece, assemble
+from latree.forms import sparse
+from latree.forms.factored import (
+    ALONE,
+    HEAD_LEFT,
+    HEAD_RIGHT,
+    TOP,
+    Factored,
+    no_statistics,
+    with_words,
+    zeros_like,
+)
+from latree.grammar import NONE, Grammar
+from latree.infer import infer, inside_only
+from latree.prune import prune, rule_finder
+from latree.subtypes import Layout
+from tests import svs_loops
+from tests.enumerate import random_grammar
+from tests.test_infer import all_edge_sets
+
+SEEDS = range(8)
+RELATIONS = 2
+
+
+class Example(NamedTuple):
+    """A random grammar with a forest of some words, and random weights for it."""
+
+    grammar: Grammar
+    forest: Forest
+    weights: Factored
+    width: Longs
+    prior: Floats
+
+
+def with_lone_root(grammar: Grammar) -> Grammar:
+    """The same without rules that have two children under the root, which the form has no room for."""
+    keep = (grammar.rules[:, 0] != 0) | (grammar.rules[:, 2] == NONE)
+    return Grammar(grammar.symbols, grammar.rules[keep], grammar.unary_steps)
+
+
+def full_piece(grammar: Grammar, words: int) -> tuple[Piece, float]:
+    """Everything that the grammar derives over so many words of any tags, and how many derivations that is."""
+    theta = np.ones(len(grammar.rules))
+    chart = fill_chart(chart_grammar(grammar, theta), np.ones((words, len(grammar.tags))))
+    return prune(chart, rule_finder(grammar, theta), 0.0), float(np.exp(chart.log_z))
+
+
+def random_weights(grammar: Grammar, words: int, concepts: int, rng: np.random.Generator) -> Factored:
+    """Heads on either side; a sixth of the numbers are zero."""
+
+    def numbers(*shape: int) -> Floats:
+        return np.where(rng.random(shape) < 1 / 6, 0.0, rng.random(shape))
+
+    rules = grammar.rules
+    sides = rng.choice([HEAD_LEFT, HEAD_RIGHT], len(rules))
+    head = np.where(rules[:, 0] == 0, TOP, np.where(rules[:, 2] == NONE, ALONE, sides)).astype(np.int32)
+    label = rng.integers(0, RELATIONS, len(rules)).astype(np.int32)
+    nothing = np.zeros(0), np.zeros(1, np.int64)
+    rule, relation = numbers(len(rules), concepts), numbers(RELATIONS, concepts, concepts)
+    return with_words(Factored(rule, relation, head, label, *nothing), numbers(words, len(grammar.tags) * concepts))
+
+
+def example(seed: int, lengths: tuple[int, ...] = (4,), concepts: int = 3, most: float = 2000) -> Example:
+    """Few enough derivations to write them all out, and one of some weight for every sentence."""
+    rng = np.random.default_rng(seed)
+    while True:
+        grammar = with_lone_root(random_grammar(rng, unary_steps=int(rng.integers(0, 3)))[0])
+        pieces = [full_piece(grammar, words) for words in lengths]
+        if not all(5 <= count <= most for _, count in pieces):
+            continue
+        forest = assemble([piece for piece, _ in pieces], len(grammar.rules))
+        weights = random_weights(grammar, sum(lengths), concepts, rng)
+        width = np.where(np.arange(len(grammar.symbols)) == 0, 1, concepts)
+        if np.isfinite(inside_only(forest, weights, width)[0]).all():
+            return Example(grammar, forest, weights, width, rng.random((len(grammar.symbols), concepts)))
+
+
+def test_examples_have_every_kind_of_rule() -> None:
+    """Else the tests below would say less than they seem to."""
+    places = set()
+    for seed in SEEDS:
+        one = example(seed)
+        used = one.forest.rule[(one.forest.rule >= 0) & (one.forest.rule < one.forest.rules)]
+        places |= set(one.weights.head[used].tolist())
+    assert places == {HEAD_LEFT, HEAD_RIGHT, ALONE, TOP}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_sums_equal_loops(seed: int) -> None:
+    _, forest, weights, width, _ = example(seed, (4, 3))
+    log_z, messages = inside_only(forest, weights, width)
+    np.testing.assert_allclose(np.exp(log_z), svs_loops.probability(forest, weights, width))
+    scale = np.repeat(messages.scale, np.diff(messages.start))
+    np.testing.assert_allclose(np.exp(scale) * messages.row, np.concatenate(svs_loops.inside(forest, weights, width)))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_head_need_not_be_summed_over(seed: int) -> None:
+    """The two readings of `svs_loops`, of which the tests use one and the bench the other."""
+    grammar, _, weights, _, _ = example(seed)
+    lists, rng = svs_loops.plain(weights), np.random.default_rng(seed)
+    for rule, (_, _, right) in enumerate(grammar.rules.tolist()):
+        one, other = rng.random((2, 3)).tolist()
+        children = (one, svs_loops.NO_CHILD if right == NONE else other)
+        concepts = 1 if weights.head[rule] == TOP else 3
+        expected = svs_loops.literally(lists, rule, *children, concepts)
+        assert svs_loops.by_head(lists, rule, *children, concepts) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_statistics_equal_enumeration(seed: int) -> None:
+    """Every derivation with every concept of every item, one at a time."""
+    _, forest, weights, width, _ = example(seed, (3,), concepts=2, most=30)
+    stats = zeros_like(weights)
+    result = infer(forest, weights, stats, width)
+    expected, posterior, total = zeros_like(weights), np.zeros(len(forest.rule)), 0.0
+    for edges in all_edge_sets(forest, int(forest.root[0])):
+        for at, weight in svs_loops.assignments(forest, weights, width, edges):
+            total += weight
+            posterior[edges] += weight
+            count(forest, weights, edges, at, weight, expected)
+    assert result.log_z[0] == pytest.approx(np.log(total))
+    ruled = forest.rule != PASS
+    np.testing.assert_allclose(result.posterior[ruled], posterior[ruled] / total, atol=1e-12)
+    for found, wanted in zip(numbers_of(stats), numbers_of(expected), strict=True):
+        np.testing.assert_allclose(found, wanted / total, atol=1e-12)
+
+
+def count(
+    forest: Forest, weights: Factored, edges: list[int], at: dict[int, int], weight: float, stats: Factored
+) -> None:
+    """What one derivation with its items' concepts adds to the statistics."""
+    for e in edges:
+        rule, (x, y, z) = int(forest.rule[e]), (at.get(int(item), 0) for item in forest.ends[e])
+        if rule == PASS:
+            continue
+        if rule >= forest.rules:
+            stats.entry[weights.entry_start[rule - forest.rules] + x] += weight
+            continue
+        place = weights.head[rule]
+        stats.rule[rule, y if place == TOP else x] += weight
+        if place in (HEAD_LEFT, HEAD_RIGHT):
+            stats.relation[weights.label[rule], x, z if place == HEAD_LEFT else y] += weight
+
+
+def numbers_of(stats: Factored) -> tuple[Floats, Floats, Floats]:
+    return stats.rule, stats.relation, stats.entry
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("part", ["rule", "relation", "entry"])
+def test_expectations_are_the_gradient(seed: int, part: str) -> None:
+    """d log Z / d log m, d log L and d log e are the expected counts, by central differences."""
+    _, forest, weights, width, _ = example(seed, (4, 3))
+    stats, step = zeros_like(weights), 1e-5
+    infer(forest, weights, stats, width)
+    parameters, expected = getattr(weights, part).ravel(), getattr(stats, part).ravel()
+    assert (expected[parameters == 0] == 0).all()
+    for k in np.flatnonzero(parameters)[::3]:
+        sums = []
+        for sign in (1, -1):
+            moved = getattr(weights, part).copy()
+            moved.ravel()[k] *= np.exp(sign * step)
+            sums.append(inside_only(forest, weights._replace(**{part: moved}), width)[0].sum())
+        assert (sums[0] - sums[1]) / (2 * step) == pytest.approx(expected[k], rel=1e-5, abs=1e-8)
+
+
+def written_out(one: Example) -> tuple[Layout, sparse.Sparse]:
+    """T[x, y, z] = m[x] [y = x] L[x, z] of every rule, for the form that has a number for every triple."""
+    layout, lists = Layout(one.grammar, one.width), svs_loops.plain(one.weights)
+    theta = np.zeros(int(layout.start[-1]))
+    for rule in range(len(one.grammar.rules)):
+        tensor = layout.tensor(theta, rule)
+        for x, y, z in np.ndindex(*tensor.shape):
+            tensor[x, y, z] = svs_loops.expansion(lists, rule, x, y, z)
+    emissions = one.weights.entry.reshape(-1, len(one.grammar.tags) * one.weights.rule.shape[1])
+    return layout, sparse.with_words(sparse.sparse(layout, theta), layout, emissions)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_equals_the_tensors_written_out(seed: int) -> None:
+    one = example(seed, (4, 3))
+    layout, tensors = written_out(one)
+    stats, tensor_stats = zeros_like(one.weights), sparse.zeros_like(tensors)
+    found = infer(one.forest, one.weights, stats, one.width)
+    expected = infer(one.forest, tensors, tensor_stats, one.width)
+    np.testing.assert_allclose(found.log_z, expected.log_z)
+    np.testing.assert_allclose(found.posterior, expected.posterior, atol=1e-12)
+    for mine, theirs in ((found.inside, expected.inside), (found.outside, expected.outside)):
+        alive = np.isfinite(theirs.scale)
+        np.testing.assert_array_equal(np.isfinite(mine.scale), alive)
+        np.testing.assert_allclose(mine.scale[alive], theirs.scale[alive], atol=1e-12)
+        np.testing.assert_allclose(mine.row, theirs.row, atol=1e-12)
+    np.testing.assert_allclose(stats.entry, tensor_stats.entry, atol=1e-12)
+    np.testing.assert_allclose(stats.rule, rule_sums(one, layout, tensor_stats), atol=1e-12)
+
+
+def rule_sums(one: Example, layout: Layout, stats: sparse.Sparse) -> Floats:
+    """Expected counts of rules with the parent's concept, or under the root the child's, from those of all triples."""
+    rule, x, y, _ = layout.coordinates(stats.place)
+    sums = np.zeros_like(one.weights.rule)
+    np.add.at(sums, (rule, np.where(one.weights.head[rule] == TOP, y, x)), stats.value)
+    return sums
+
+
+def test_posteriors_without_statistics() -> None:
+    _, forest, weights, width, _ = example(3)
+    alone = infer(forest, weights, no_statistics(weights), width)
+    beside = infer(forest, weights, zeros_like(weights), width)
+    np.testing.assert_allclose(alone.posterior, beside.posterior, rtol=1e-12)  # sums may be made in another order
+
+
+def test_scales_hold_what_floats_cannot() -> None:
+    _, forest, weights, width, _ = example(2)
+    tiny = weights._replace(entry=weights.entry * 1e-200)
+    change = inside_only(forest, tiny, width)[0] - inside_only(forest, weights, width)[0]
+    assert change[0] == pytest.approx(4 * np.log(1e-200))

@@ -1,0 +1,174 @@
+"""What a model of structured vectorial semantics says of itself, and the vectors that it gives constituents."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from latree import LabelRules, LatreeError, Svs, Tree
+from latree.forest import UnknownRuleError
+from latree.heads import HeadRules
+from latree.infer import infer
+from latree.models.svs import SvsOptions
+from latree.svs_showcase import SvsShowcase
+from latree.svs_vectors import all_derivations, one_derivation, read_vectors
+from tests.command import SLEEPS_TREE, toy_trees
+
+
+@pytest.fixture(scope="module")
+def model() -> Svs:
+    return Svs(options=SvsOptions(headwords=40, clusters=3), seed=1).fit(toy_trees("train"))
+
+
+@pytest.fixture(scope="module")
+def showcase(model: Svs) -> SvsShowcase:
+    return SvsShowcase(model)
+
+
+# --- concepts
+
+
+def test_words_of_concepts_are_distributions(showcase: SvsShowcase) -> None:
+    assert showcase.share.sum() == pytest.approx(1)
+    assert showcase.by_share()[0] == int(showcase.share.argmax())
+    for concept in range(3):
+        told = showcase.headwords(concept, 1000)
+        assert sum(one.share for one in told) + showcase.others(concept) == pytest.approx(1)
+        assert [one.share for one in told] == sorted((one.share for one in told), reverse=True)
+
+
+def test_concepts_by_bayes(showcase: SvsShowcase) -> None:
+    """P(h) comes back from P(i) and P(h | i)."""
+    words = [word.lower() for tree in toy_trees("train") for word in tree.words()]
+    mixed = 0.0
+    for concept in range(3):
+        told = {one.word: one.share for one in showcase.headwords(concept, 1000)}
+        mixed += float(showcase.share[concept]) * told.get("the", 0.0)
+    assert mixed == pytest.approx(words.count("the") / len(words))
+
+
+def test_a_headword_is_its_concept_where_nothing_is_clustered() -> None:
+    plain = SvsShowcase(Svs(options=SvsOptions(headwords=20, clusters=0)).fit(toy_trees("dev")))
+    words = plain.model.headwords.words
+    assert [plain.headwords(k, 5) for k in range(3)] == [[(word, 1.0)] for word in words[:3]]
+    assert (plain.headwords(20, 5), plain.others(20)) == ([], 1.0)
+    assert ("heads", "penn") in plain.facts()
+
+
+# --- categories
+
+
+@pytest.mark.parametrize("name", ["NP", "@NP", "VB", "ROOT"])
+def test_shares_of_categories(showcase: SvsShowcase, name: str) -> None:
+    symbols = showcase.plain.find(name)
+    assert showcase.shares(symbols).sum() == pytest.approx(1)
+
+
+def test_counts_of_categories(showcase: SvsShowcase) -> None:
+    gold = sum(label == "PP" for tree in toy_trees("train") for label, _, _ in tree.spans())
+    assert showcase.count(showcase.plain.find("PP")) == pytest.approx(gold)
+
+
+def test_rules_of_a_category_sum_to_one(showcase: SvsShowcase) -> None:
+    symbols = [s for s in showcase.plain.find("NP") if showcase.grammar.symbols[s].kind == "phrase"]
+    found = showcase.contrasts(symbols, 1000)
+    assert len(found) == len({one.children for one in found})
+    np.testing.assert_allclose(sum(one.by_concept for one in found), 1.0)
+    for one in found:
+        assert one.weight == pytest.approx(float(one.by_concept @ showcase.shares(symbols)))
+    assert np.ptp(found[0].by_concept) > 10 * np.ptp(found[-1].by_concept)
+    assert showcase.contrasts(symbols, 2)[0].children == found[0].children
+
+
+def test_words_of_tags(showcase: SvsShowcase) -> None:
+    tags = showcase.plain.find("DT")
+    assert sum(one.share for one in showcase.words(tags, 0, 1000)) == pytest.approx(1)
+    assert showcase.words(showcase.plain.find("NP"), 0, 5) == []
+
+
+# --- vectors
+
+
+def test_a_vector_for_every_constituent(model: Svs) -> None:
+    for parse in model.parse_all(tree.words() for tree in toy_trees("dev")[:20]):
+        assert parse.tree is not None
+        vectors = model.vectors(parse.tree)
+        assert sorted(vector[:3] for vector in vectors) == sorted([*parse.tree.spans()][1:])
+        for vector in vectors:
+            assert vector.posterior.sum() == pytest.approx(1)
+            assert vector.inside.sum() == pytest.approx(1)
+
+
+def test_all_heads_are_more_than_one(model: Svs) -> None:
+    """The probability of all derivations is at least that of the head rules' own, and the vectors are much the same."""
+    for tree in toy_trees("train")[:20]:
+        cleaned = model.labels.clean(tree)
+        assert cleaned is not None
+        weights = model.weights(model.emissions(cleaned.words()))
+        some = one_derivation(model.tree_forest(tree)[0], model.grammar)
+        every = all_derivations(cleaned, model.grammar, model.binarization)  # type: ignore[arg-type]
+        assert every is not None
+        one, sums = (infer(d.forest, weights, model.no_statistics(weights), model.widths()) for d in (some, every))
+        assert sums.log_z[0] >= one.log_z[0] - 1e-9
+        known = {vector[:3]: vector for vector in read_vectors(model.grammar, some, one)}
+        for vector in read_vectors(model.grammar, every, sums):
+            assert vector.posterior.sum() == pytest.approx(1)
+            if sums.log_z[0] - one.log_z[0] < 1e-9:
+                np.testing.assert_allclose(vector.posterior, known[vector[:3]].posterior, atol=1e-9)
+
+
+def test_heads_that_the_rules_would_not_choose() -> None:
+    """A parser may find a tree by heads that the head rules would not choose; it has vectors all the same."""
+    trees = [Tree.read("(ROOT (S (NP (DT a) (NN b)) (VP (VB c))))")] * 12
+    model = Svs(options=SvsOptions(headwords=3, clusters=2, least=1)).fit(trees)
+    before = model.vectors(trees[0])
+    other = HeadRules.parse(["S left NP", "NP left DT"], "other", "<other>")
+    model.binarization = replace(model.binarization, heads=other)  # type: ignore[call-arg]
+    with pytest.raises(UnknownRuleError):
+        model.tree_forest(trees[0])
+    for old, new in zip(before, model.vectors(trees[0]), strict=True):
+        assert old[:3] == new[:3]
+        np.testing.assert_allclose(old.posterior, new.posterior)
+        np.testing.assert_allclose(old.inside, new.inside)
+
+
+def test_a_root_over_several_constituents() -> None:
+    trees = [Tree.read("(ROOT (NP (NN a)) (VP (VB c)) (. .))")] * 12
+    model = Svs(options=SvsOptions(headwords=3, clusters=2, least=1), labels=LabelRules.named("raw")).fit(trees)
+    every = all_derivations(trees[0], model.grammar, model.binarization)  # type: ignore[arg-type]
+    some = one_derivation(model.tree_forest(trees[0])[0], model.grammar)
+    assert every is not None
+    assert len(every.forest.rule) == len(some.forest.rule)
+
+
+def test_no_vectors_without_a_derivation(model: Svs) -> None:
+    with pytest.raises(LatreeError, match="does not derive"):
+        model.vectors(Tree.read("(ROOT (XX (YY the) (ZZ teacher)))"))
+    with pytest.raises(LatreeError, match="no words"):
+        model.vectors(Tree.read("(ROOT (S (-NONE- *)))"))
+
+
+# --- likeness
+
+
+def test_similarity(model: Svs) -> None:
+    a, b = np.array([0.5, 0.5, 0.0]), np.array([0.0, 0.5, 0.5])
+    assert Svs.similarity(a, a) == pytest.approx(1)
+    assert Svs.similarity(a, b) == Svs.similarity(b, a) == pytest.approx(0.5)  # sum of sqrt(p q)
+    assert Svs.similarity([1, 0, 0], [0, 0, 1]) == 0
+    top = model.sentence_vector(Tree.read(SLEEPS_TREE))
+    assert top[:3] == ("S", 0, 4)
+    assert Svs.similarity(top, top.posterior) == pytest.approx(1)
+
+
+def test_neighbours(model: Svs) -> None:
+    trees = toy_trees("train")[:15]
+    bank = [(" ".join(t.words()[v.start : v.end]), v) for t in trees for v in model.vectors(t)]
+    text, vector = bank[3]
+    found = model.neighbours(vector, bank, 5)
+    assert len(found) == 5
+    assert found[0].similarity == pytest.approx(1)
+    assert [one.similarity for one in found] == sorted((one.similarity for one in found), reverse=True)
+    assert text in [one.text for one in model.neighbours(vector, bank, len(bank))]
