@@ -81,7 +81,7 @@ def _divided_at_random(model: Model) -> Model:
 def _with_tree(model: Model, tree: Refinement, delta: Floats) -> Model:
     """Another model of the same subtypes."""
     header, arrays = model.state()
-    own = {f"tree.{name}": array for name, array in tree.to_arrays().items()}
+    own = {f"tree.{name}": array for name, array in tree.to_arrays().items()} | {"tree.start": np.zeros(tree.nodes)}
     return type(model).from_state(header, arrays | own | {"delta": delta})
 
 
@@ -128,7 +128,7 @@ def test_parameters_are_counted_as_the_model_counts_them(make: Make) -> None:
     if model.tree is None:
         assert sum(sizes) == len(model.delta)
     else:
-        own = model.delta[: model.tree.nodes]  # those of spans come after
+        own = model.node_start + model.delta[: model.tree.nodes]  # those of spans come after
         assert np.count_nonzero(own) <= sum(sizes) <= len(own)
 
 
@@ -375,7 +375,11 @@ def test_what_the_weights_are_measured_from() -> None:
     header, arrays = _one().state()
     from_zero = LvgD.from_state(header | {"options": header["options"] | {"start": "zero"}}, arrays)
     told = [dict(LoglinearShowcase(model).facts())["weights"] for model in (_one(), _scales(), from_zero)]
-    bases = ("the generative grammar", "the generative grammar before any split", "the same for all rules and words")
+    bases = (
+        "the generative grammar",
+        "the generative grammar, as finely as productions are divided",
+        "the same for all rules and words",
+    )
     assert told == [f"exp(base + delta); the base is {base}" for base in bases]
 
 

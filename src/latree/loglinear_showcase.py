@@ -106,7 +106,7 @@ class LoglinearShowcase:
     def _base(self) -> str:
         if self.model.options.start == "zero":
             return "the same for all rules and words"
-        return "the generative grammar before any split" if self.has_scales else "the generative grammar"
+        return "the generative grammar" + (", as finely as productions are divided" if self.has_scales else "")
 
     # -- categories
 
@@ -138,8 +138,10 @@ class LoglinearShowcase:
     def _kept(self) -> Longs:
         """[productions] parameters as `complexity` counts them: at several scales the first, and what is not zero."""
         tree = self.model.tree
-        moved = self.delta[: len(self.production)] != 0
-        matters = np.ones_like(moved) if tree is None else (tree.parent == NONE) | moved
+        if tree is None:
+            matters = np.ones(len(self.production), bool)
+        else:
+            matters = (tree.parent == NONE) | (self.model.node_start + self.delta[: len(self.production)] != 0)
         return np.bincount(self.production[matters], minlength=len(self.symbols)).astype(np.int64)
 
     @cached_property

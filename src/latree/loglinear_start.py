@@ -1,8 +1,7 @@
 """Where the training of a log-linear grammar begins: at a generative grammar of the same subtypes.
 
-With one scale its weights are the base.  At several, the unsplit grammar is the base, and what each split of the
-generative grammar changed is where a node's parameter begins.  Nodes are divided where that raises the likelihood of
-the treebank enough, and a penalty then leaves of it what is of use to tell right trees from wrong ones.
+With one scale its weights are the base.  At several, what each split of the generative grammar changed is where a
+node's parameter begins, and nodes are divided where that raises the likelihood of the treebank enough.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latree.arrays import Floats, Longs
-from latree.grammar import NONE, Grammar
+from latree.grammar import Grammar
 from latree.lexical_rules import UNSEEN, LexicalRules, subtype_emissions
 from latree.refinement import Refinement
 
@@ -116,15 +115,11 @@ def split_changes(
 
 
 def _distance(source: Any, lexical: LexicalRules, tree: Refinement, nodes: Longs, level: int, share: float) -> Floats:
-    """How far the log weights of nodes of a level are from the unsplit grammar's; of words that are joined with their
-    class, what the class does not say already."""
+    """How far the log weights of nodes of a level are from the unsplit grammar's."""
     of_rule, place = _cells(source, tree, nodes, level)
-    words = _word_distances(source, lexical, level).reshape(-1, 1 << level)
-    joined = lexical.joined_rule
-    words = words - np.where(joined == NONE, 0.0, 1.0)[:, None] * words[joined]
     found = np.empty(len(nodes))
     found[of_rule] = _rule_distances(source, share, level)[place[of_rule]]
-    found[~of_rule] = words.ravel()[place[~of_rule]]
+    found[~of_rule] = _word_distances(source, lexical, level)[place[~of_rule]]
     return found
 
 

@@ -42,7 +42,7 @@ class LoglinearOptions:
     joined: int = 5  # words with at most so many tokens have their class's weights beside their own
     threshold: float = 1e-3  # edges of a lower posterior under the pruner are dropped
     floor: float = 0.02  # share of the unsplit grammar in the start: cells that EM emptied come to life again
-    gain: float = 1.0  # nats that dividing a node must gain, where several scales begin at the generative grammar
+    gain: float = 2.0  # nats that dividing a node must gain, where several scales begin at the generative grammar
     noise: float = 0.01  # in the first parameters, where subtypes begin alike
     max_length: int = 50  # longer sentences are not trained on
 

@@ -46,6 +46,7 @@ class LoglinearModel(PrunedModel):
     lexical: LexicalRules
     size: Longs  # [symbols] subtypes of each
     tree: Refinement | None = None  # at several scales: how fine each production is
+    node_start: Floats  # where the parameters of its nodes begin: what the generative grammar's splits changed
     spans: SpanFeatures | None = None
     delta: Floats  # what was learned: of productions, then of spans
 
@@ -136,13 +137,14 @@ class LoglinearModel(PrunedModel):
         if self.options.start == "zero":
             self.size = np.ones(len(self.grammar.symbols), np.int64)
             self.tree = Refinement.whole(len(self.grammar.rules) + len(self.lexical.tag))
-            self.delta = np.zeros(self.tree.nodes)
+            self.node_start = np.zeros(self.tree.nodes)
         else:
             if (self.pruner.size[1:] != 1 << self.pruner.history.rounds).any():
                 raise LatreeError("several scales begin at a grammar with a fixed number of subtypes, none merged")
             self.size = self.pruner.size
-            self.tree, self.delta = grown(self.pruner, self.lexical, self.options.floor, self.options.gain)
-        self.model = self._structure(self.size)
+            self.tree, start = grown(self.pruner, self.lexical, self.options.floor, self.options.gain)
+            self.node_start = start.astype(np.float32).astype(np.float64)  # as a file keeps it
+        self.model, self.delta = self._structure(self.size), np.zeros(self.tree.nodes)
 
     def _add_spans(self, batches: list[Batch]) -> list[Batch]:
         """The features that gold analyses have, where a checkpoint has not told them already."""
@@ -163,24 +165,26 @@ class LoglinearModel(PrunedModel):
         assert self.tree is not None
         self._collapse()
         own, spans = np.split(self.delta, [self._productions()])
-        matter = (own != 0) | (self.tree.parent == NONE)
+        matter = (self.node_start + own != 0) | (self.tree.parent == NONE)
         self.size = np.where(np.arange(len(self.size)) == 0, 1, 2 * self.size)
         before, self.tree = self.tree.nodes, self.tree.divided(matter, split_ports(self.grammar, self.lexical))
         fresh = self.options.noise * rng.standard_normal(self.tree.nodes - before)
+        self.node_start = np.append(self.node_start, np.zeros(len(fresh)))
         self.delta = np.concatenate([own, fresh, spans])
         self.model = self._structure(self.size)
 
     def _collapse(self) -> None:
         assert self.tree is not None
         own, spans = np.split(self.delta, [self._productions()])
-        alive = self.tree.kept(own)
-        self.tree, self.delta = self.tree.restricted(alive), np.append(own[alive], spans)
+        alive = self.tree.kept(self.node_start + own)
+        self.tree, self.node_start = self.tree.restricted(alive), self.node_start[alive]
+        self.delta = np.append(own[alive], spans)
 
     def _structure(self, size: Longs) -> LogLinear:
         """How parameters make weights, for so many subtypes and the scales as they are."""
         layout = Layout(self.grammar, size)
         if self.tree is not None:
-            model = many_scales(layout, self.lexical.tag, *self._base(0), self.tree)
+            model = many_scales(layout, self.lexical.tag, *self._base(0), self.tree).moved(self.node_start)
         else:
             model = one_scale(layout, self.lexical.tag, *self._base(self.pruner.history.rounds))
         return model if self.spans is None else model.with_spans(len(self.spans.key))
@@ -281,7 +285,8 @@ class LoglinearModel(PrunedModel):
             count = np.diff(self.model.layout.start)
         else:
             top = self.tree.parent == NONE
-            own = (self.tree.production < rules) & (top | (self.delta[: self._productions()] != 0))
+            weighs = self.node_start + self.delta[: self._productions()] != 0
+            own = (self.tree.production < rules) & (top | weighs)
             count = np.bincount(self.tree.production[own], minlength=rules)
         return np.bincount(self.grammar.rules[:, 0], count, len(self.grammar.symbols)).astype(np.int64)
 
@@ -294,6 +299,7 @@ class LoglinearModel(PrunedModel):
         parts |= {f"lexical.{name}": array for name, array in self.lexical.to_arrays().items()}
         if self.tree is not None:
             parts |= {f"tree.{name}": array for name, array in self.tree.to_arrays().items()}
+            parts["tree.start"] = self.node_start.astype(np.float32)
         if self.spans is not None:
             parts["spans"] = self.spans.key
         return own, parts | {"size": self.size, "delta": self.delta.astype(np.float32)}
@@ -306,7 +312,9 @@ class LoglinearModel(PrunedModel):
         tags = len(self.grammar.tags)
         self.lexical = LexicalRules.from_arrays(part_of("lexical.", arrays), tags, header["scheme"])
         self.size, self.delta = arrays["size"], arrays["delta"].astype(np.float64)
-        self.tree = Refinement.from_arrays(part_of("tree.", arrays)) if self.options.scales else None
+        if self.options.scales:
+            self.tree = Refinement.from_arrays(part_of("tree.", arrays))
+            self.node_start = arrays["tree.start"].astype(np.float64)
         if "spans" in arrays:
             self.spans = SpanFeatures(arrays["spans"], len(self.lexical.units), len(self.grammar.symbols))
         self.model = self._structure(self.size)
