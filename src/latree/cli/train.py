@@ -136,7 +136,7 @@ def train(
     theta: float = typer.Option(
         1.0, "--theta", min=0.0, max=1.0, help="gm-lveg: of k more than k-min, k-min + k ** theta are kept."
     ),
-    headwords: int = typer.Option(None, "--headwords", min=1, help="svs: words told apart as heads of phrases (1000)."),
+    headwords: int = typer.Option(None, "--headwords", min=0, help="svs: words told apart as heads of phrases (1000)."),
     clusters: int = typer.Option(
         None, "--clusters", min=0, help="svs: concepts that these are clustered into (10); 0: each is one."
     ),
