@@ -19,7 +19,7 @@ from scipy.sparse import block_diag, csr_array, eye_array
 
 from latree.arrays import Floats, Longs
 from latree.forest import PASS, Forest, P, restrict
-from latree.forms.multiscale import MultiScale, tree_sizes
+from latree.forms.multiscale import MultiScale, leaves_below, tree_sizes
 from latree.forms.sparse import Sparse, sparse, with_entries, zeros_like
 from latree.grammar import NONE
 from latree.infer import NO_BOOST, infer
@@ -93,7 +93,7 @@ def many_scales(
 ) -> LogLinear:
     """A parameter for every node of the productions' trees: rules first, then lexical rules; a base for each."""
     rules = len(layout.grammar.rules)
-    size, depth = layout.size, int(layout.size.max()).bit_length() - 1
+    size = layout.size
     paths, is_leaf = tree.paths(), tree.is_leaf
     own = np.flatnonzero(is_leaf & (tree.production < rules))
     trees = Layout(layout.grammar, tree_sizes(size))
@@ -104,7 +104,7 @@ def many_scales(
     own, rule = own[order], rule[order]
     cells = sparse(trees, np.zeros(int(trees.start[-1])), place[order])
     width = size[layout.grammar.first_tag + lexical_tag]
-    leaf_of = _word_leaves(tree, is_leaf, rules, width, depth)
+    leaf_of = _word_leaves(tree, is_leaf, rules, width)
     features = csr_array(paths[np.concatenate([own, leaf_of])])
     children = np.log(layout.dims[rule, 1] * layout.dims[rule, 2])
     base = np.concatenate([rule_base[rule] - children, np.repeat(lexical_base, width)])
@@ -112,17 +112,14 @@ def many_scales(
     return LogLinear(layout, cells, start, base, features, in_blocks=True)
 
 
-def _word_leaves(tree: Refinement, is_leaf: Any, rules: int, width: Longs, depth: int) -> Longs:
+def _word_leaves(tree: Refinement, is_leaf: Any, rules: int, width: Longs) -> Longs:
     """For every lexical rule and subtype of its tag the leaf that it falls into."""
     first = np.concatenate([[0], np.cumsum(width)])
     leaf = np.full(int(first[-1]), NONE)
     for node in np.flatnonzero(is_leaf & (tree.production >= rules)).tolist():
-        lexical, place = int(tree.production[node]) - rules, int(tree.place[node, 0])
-        leaves = int(width[lexical])
-        low = high = place
-        while low < leaves - 1:
-            low, high = 2 * low + 1, 2 * high + 2
-        leaf[first[lexical] + low - leaves + 1 : first[lexical] + high - leaves + 2] = node
+        lexical = int(tree.production[node]) - rules
+        own = leaf[first[lexical] : first[lexical + 1]]
+        own[leaves_below(int(tree.place[node, 0]), len(own))] = node
     return leaf
 
 

@@ -6,7 +6,7 @@ The page is of the same make as that of a model with subtypes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from latree.loglinear_showcase import (
     LoglinearShowcase,
@@ -41,10 +41,6 @@ class _LoglinearPage(Page):
     """Writes the parts of one page."""
 
     style = _STYLE
-
-    def facts(self) -> Iterable[tuple[str, str]]:
-        found: Iterable[tuple[str, str]] = self.showcase.facts()
-        return found
 
     def footer(self) -> str:
         return _LEGEND

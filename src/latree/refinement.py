@@ -19,8 +19,6 @@ from scipy.sparse import csr_array
 from latree.arrays import Floats, Longs
 from latree.grammar import NONE
 
-ABSENT = -1  # a port where a production has no symbol, or one without subtypes
-
 
 @dataclass(frozen=True, eq=False)
 class Refinement:

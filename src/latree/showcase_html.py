@@ -91,9 +91,10 @@ class Page(ABC):
             for kinds, heading in GROUPS
         ]
 
-    @abstractmethod
     def facts(self) -> Iterable[tuple[str, str]]:
         """Of the model as a whole."""
+        found: Iterable[tuple[str, str]] = self.showcase.facts()
+        return found
 
     @abstractmethod
     def section(self, symbol: int) -> Iterator[str]:

@@ -75,15 +75,14 @@ class FactoredEm:
         self.treebank, self.lexical, self.structure, self.width = treebank, lexical, structure, width
 
     def run(self, weights: SvsWeights, iterations: int, watch: Watch) -> SvsWeights:
-        before, prior = -np.inf, weights.prior
+        before = -np.inf
         for iteration in range(1, iterations + 1):
             log_likelihood, stats = self._expect(weights)
             if not log_likelihood >= before - 1e-7 * abs(before):
                 raise LatreeError(f"the log-likelihood fell from {before} to {log_likelihood}; please report this")
             before = log_likelihood
             rule = rule_weights(stats.rule, self.structure, self.treebank.grammar.rules)
-            prior = self._occurrences(stats)
-            weights = SvsWeights(rule, normalised(stats.relation), stats.entry, prior)
+            weights = SvsWeights(rule, normalised(stats.relation), stats.entry, self._occurrences(stats))
             watch(iteration, iterations, log_likelihood)
         return weights
 

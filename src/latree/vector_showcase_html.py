@@ -7,7 +7,7 @@ network; every text from the model is escaped.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -44,10 +44,6 @@ class _VectorPage(Page):
     """Writes the parts of one page."""
 
     style = _MAP_STYLE
-
-    def facts(self) -> Iterable[tuple[str, str]]:
-        found: Iterable[tuple[str, str]] = self.showcase.facts()
-        return found
 
     def footer(self) -> str:
         return _LEGEND

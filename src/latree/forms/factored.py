@@ -66,18 +66,6 @@ def _related(relation: Floats, modifier: Floats) -> Floats:
 
 
 @kernel
-def _back(relation: Floats, above: Floats, out: Floats) -> None:
-    """out[z, m] = sum_x above[x, m] L[x, z]."""
-    out[:] = 0.0
-    for x in range(len(relation)):
-        for z in range(len(relation)):
-            weight = relation[x, z]
-            if weight != 0.0:
-                for m in range(out.shape[1]):
-                    out[z, m] += weight * above[x, m]
-
-
-@kernel
 def up(weights: Factored, rules: Ints, left: Floats, right: Floats, out: Floats) -> None:
     rule, known = rules[0], len(weights.head)
     if rule >= known:
@@ -180,7 +168,7 @@ def _binary_down(
             share[m] += part
             if len(stats.rule) > 0:
                 stats.rule[rule, x] += part
-    _back(relation, above, to_modifier)
+    to_modifier[:] = _related(relation.T, above)
     if len(stats.relation) > 0:
         for x in range(len(relation)):
             for z in range(len(relation)):

@@ -42,14 +42,14 @@ def expanded(layout: Layout, weights: MultiScale) -> Sparse:
     theta = np.zeros(int(layout.start[-1]))
     rule, *node = trees.coordinates(blocks.place)
     for r, value, *nodes in zip(rule.tolist(), blocks.value.tolist(), *(n.tolist() for n in node), strict=True):
-        ports = [_leaves(one, int(leaves)) for one, leaves in zip(nodes, layout.dims[r], strict=True)]
+        ports = [leaves_below(one, int(leaves)) for one, leaves in zip(nodes, layout.dims[r], strict=True)]
         layout.tensor(theta, r)[ports[0], ports[1], ports[2]] += value
     cells = sparse.sparse(layout, theta)
     return cells._replace(entry=blocks.entry, entry_start=blocks.entry_start)
 
 
-def _leaves(node: int, leaves: int) -> slice:
-    """The subtypes below a node."""
+def leaves_below(node: int, leaves: int) -> slice:
+    """The subtypes below a node of a split tree with so many of them."""
     first, last = node, node
     while first < leaves - 1:
         first, last = 2 * first + 1, 2 * last + 2
