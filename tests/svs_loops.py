@@ -6,14 +6,14 @@ have no scales: a sentence of a hundred words would be too small for a float.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from latree.arrays import Floats, Longs
 from latree.forest import PASS, Forest
-from latree.forms.factored import ALONE, HEAD_RIGHT, TOP, Factored
+from latree.forms.factored import NO_RELATION, Factored
 
 Vector = Sequence[float]
 NO_CHILD = (1.0,)
@@ -24,15 +24,14 @@ class Plain(NamedTuple):
 
     rule: list[list[float]]
     relation: list[list[list[float]]]
-    head: list[int]
-    label: list[int]
+    label: list[list[int]]
     entries: list[list[float]]
 
 
 def plain(weights: Factored) -> Plain:
     cuts = list(zip(weights.entry_start[:-1].tolist(), weights.entry_start[1:].tolist(), strict=True))
     entry = weights.entry.tolist()
-    tables = weights.rule.tolist(), weights.relation.tolist(), weights.head.tolist(), weights.label.tolist()
+    tables = weights.rule.tolist(), weights.relation.tolist(), weights.label.tolist()
     return Plain(*tables, [entry[begin:end] for begin, end in cuts])
 
 
@@ -59,20 +58,15 @@ def edges_of(forest: Forest) -> list[Edge]:
 
 
 def expansion(weights: Plain, rule: int, x: int, y: int, z: int) -> float:
-    """P_G(lci -> lci0 lci1) = P_M P_L P_L (eqn 3); the relation of a head is the identity."""
-    place = weights.head[rule]
-    if place == TOP:
+    """P_G(lci -> lci0 lci1) = P_M P_L P_L (eqn 3); a rule of the root has a number for every concept of its child."""
+    first, second = weights.label[rule]
+    if first == NO_RELATION:
         return weights.rule[rule][y]
-    if place == ALONE:
-        return weights.rule[rule][x] * (y == x)
-    head, modifier = (z, y) if place == HEAD_RIGHT else (y, z)
-    return weights.rule[rule][x] * (head == x) * weights.relation[weights.label[rule]][x][modifier]
+    last = 1.0 if second == NO_RELATION else weights.relation[second][x][z]
+    return weights.rule[rule][x] * weights.relation[first][x][y] * last
 
 
-Reading = Callable[[Plain, int, Vector, Vector, int], Vector]
-
-
-def literally(weights: Plain, rule: int, left: Vector, right: Vector, concepts: int) -> Vector:
+def composed(weights: Plain, rule: int, left: Vector, right: Vector, concepts: int) -> Vector:
     """For every concept of the parent the sum over all pairs of the children's concepts (the sum of eqn 4)."""
     found = []
     for x in range(concepts):
@@ -84,33 +78,14 @@ def literally(weights: Plain, rule: int, left: Vector, right: Vector, concepts: 
     return found
 
 
-def by_head(weights: Plain, rule: int, left: Vector, right: Vector, concepts: int) -> Vector:
-    """The same where a head is not summed over, since it has its parent's concept: concepts squared, not cubed."""
-    number, place = weights.rule[rule], weights.head[rule]
-    if place == TOP:
-        return [sum(number[y] * left[y] for y in range(len(left)))]
-    if place == ALONE:
-        return [number[x] * left[x] for x in range(concepts)]
-    head, modifier = (right, left) if place == HEAD_RIGHT else (left, right)
-    relation, found = weights.relation[weights.label[rule]], []
-    for x in range(concepts):
-        row, total = relation[x], 0.0
-        for z in range(concepts):
-            total += row[z] * modifier[z]
-        found.append(number[x] * head[x] * total)
-    return found
-
-
-def reading_of(
-    weights: Plain, edge: Edge, vectors: Sequence[Vector], concepts: int, reading: Reading = literally
-) -> Vector:
+def reading_of(weights: Plain, edge: Edge, vectors: Sequence[Vector], concepts: int) -> Vector:
     """What an edge says of its parent: its child's own vector, a word's, or what the rule makes of its children."""
     left, right = (NO_CHILD if child is None else vectors[child] for child in (edge.left, edge.right))
     if edge.rule == PASS:
         return left
-    if edge.rule >= len(weights.head):
-        return weights.entries[edge.rule - len(weights.head)]
-    return reading(weights, edge.rule, left, right, concepts)
+    if edge.rule >= len(weights.label):
+        return weights.entries[edge.rule - len(weights.label)]
+    return composed(weights, edge.rule, left, right, concepts)
 
 
 # --- sums and choices
@@ -140,26 +115,26 @@ class Best(NamedTuple):
     edges: list[list[int]]
 
 
-def best_for_each(forest: Forest, weights: Factored, width: Longs, reading: Reading = literally) -> Best:
+def best_for_each(forest: Forest, weights: Factored, width: Longs) -> Best:
     """Eqn 4: every concept has its own best analysis, among sums over the children's concepts."""
     lists, widths = plain(weights), width[forest.symbol].tolist()
     best = Best([[0.0] * wide for wide in widths], [[-1] * wide for wide in widths])
     for edge in edges_of(forest):
-        said = reading_of(lists, edge, best.vectors, widths[edge.parent], reading)
+        said = reading_of(lists, edge, best.vectors, widths[edge.parent])
         for x in range(widths[edge.parent]):
             if said[x] > best.vectors[edge.parent][x]:
                 best.vectors[edge.parent][x], best.edges[edge.parent][x] = said[x], edge.number
     return best
 
 
-def best_for_all(forest: Forest, weights: Factored, width: Longs, prior: Floats, reading: Reading = literally) -> Best:
+def best_for_all(forest: Forest, weights: Factored, width: Longs, prior: Floats) -> Best:
     """Eqns 10 and 11: one analysis for all concepts, of the greatest a . e; the root, without concepts, has no a."""
     lists, widths = plain(weights), width[forest.symbol].tolist()
     priors = [row if symbol > 0 else [1.0] for symbol, row in enumerate(prior.tolist())]
     symbols, greatest = forest.symbol.tolist(), [0.0] * len(widths)
     best = Best([[0.0] * wide for wide in widths], [[-1] * wide for wide in widths])
     for edge in edges_of(forest):
-        said = reading_of(lists, edge, best.vectors, widths[edge.parent], reading)
+        said = reading_of(lists, edge, best.vectors, widths[edge.parent])
         mine, value = priors[symbols[edge.parent]], 0.0
         for x in range(widths[edge.parent]):
             value += mine[x] * said[x]
@@ -199,13 +174,11 @@ def _children(weights: Plain, edge: Edge, vectors: Sequence[Vector], x: int) -> 
     return [(edge.left, y)] if edge.right is None else [(edge.left, y), (edge.right, z)]
 
 
-def parse(
-    forest: Forest, weights: Factored, width: Longs, prior: Floats, *, exact: bool, reading: Reading = by_head
-) -> list[int]:
+def parse(forest: Forest, weights: Factored, width: Longs, prior: Floats, *, exact: bool) -> list[int]:
     """The edges of every sentence's best tree, by loops."""
     if exact:
-        return chosen(forest, weights, best_for_each(forest, weights, width, reading))
-    return chosen(forest, weights, best_for_all(forest, weights, width, prior, reading))
+        return chosen(forest, weights, best_for_each(forest, weights, width))
+    return chosen(forest, weights, best_for_all(forest, weights, width, prior))
 
 
 # --- derivations and concepts one by one, without any dynamic programming
@@ -234,6 +207,6 @@ def _weight(weights: Plain, edge: Edge, at: dict[int, int]) -> float:
     x, y, z = (0 if item is None else at[item] for item in edge[2:])
     if edge.rule == PASS:
         return float(x == y)
-    if edge.rule >= len(weights.head):
-        return weights.entries[edge.rule - len(weights.head)][x]
+    if edge.rule >= len(weights.label):
+        return weights.entries[edge.rule - len(weights.label)][x]
     return expansion(weights, edge.rule, x, y, z)

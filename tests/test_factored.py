@@ -11,16 +11,7 @@ from latree.arrays import Floats, Longs
 from latree.cky import chart_grammar, fill_chart
 from latree.forest import PASS, Forest, Piece, assemble
 from latree.forms import sparse
-from latree.forms.factored import (
-    ALONE,
-    HEAD_LEFT,
-    HEAD_RIGHT,
-    TOP,
-    Factored,
-    no_statistics,
-    with_words,
-    zeros_like,
-)
+from latree.forms.factored import NO_RELATION, Factored, no_statistics, with_words, zeros_like
 from latree.grammar import NONE, Grammar
 from latree.infer import infer, inside_only
 from latree.prune import prune, rule_finder
@@ -30,7 +21,7 @@ from tests.enumerate import random_grammar
 from tests.test_infer import all_edge_sets
 
 SEEDS = range(8)
-RELATIONS = 2
+RELATIONS = 3
 
 
 class Example(NamedTuple):
@@ -57,18 +48,17 @@ def full_piece(grammar: Grammar, words: int) -> tuple[Piece, float]:
 
 
 def random_weights(grammar: Grammar, words: int, concepts: int, rng: np.random.Generator) -> Factored:
-    """Heads on either side; a sixth of the numbers are zero."""
+    """Any relations; a sixth of the numbers are zero."""
 
     def numbers(*shape: int) -> Floats:
         return np.where(rng.random(shape) < 1 / 6, 0.0, rng.random(shape))
 
     rules = grammar.rules
-    sides = rng.choice([HEAD_LEFT, HEAD_RIGHT], len(rules))
-    head = np.where(rules[:, 0] == 0, TOP, np.where(rules[:, 2] == NONE, ALONE, sides)).astype(np.int32)
-    label = rng.integers(0, RELATIONS, len(rules)).astype(np.int32)
+    absent = (rules[:, :1] == 0) | (rules[:, 1:] == NONE)
+    label = np.where(absent, NO_RELATION, rng.integers(0, RELATIONS, (len(rules), 2))).astype(np.int32)
     nothing = np.zeros(0), np.zeros(1, np.int64)
     rule, relation = numbers(len(rules), concepts), numbers(RELATIONS, concepts, concepts)
-    return with_words(Factored(rule, relation, head, label, *nothing), numbers(words, len(grammar.tags) * concepts))
+    return with_words(Factored(rule, relation, label, *nothing), numbers(words, len(grammar.tags) * concepts))
 
 
 def example(seed: int, lengths: tuple[int, ...] = (4,), concepts: int = 3, most: float = 2000) -> Example:
@@ -88,12 +78,12 @@ def example(seed: int, lengths: tuple[int, ...] = (4,), concepts: int = 3, most:
 
 def test_examples_have_every_kind_of_rule() -> None:
     """Else the tests below would say less than they seem to."""
-    places = set()
+    kinds = set()
     for seed in SEEDS:
         one = example(seed)
         used = one.forest.rule[(one.forest.rule >= 0) & (one.forest.rule < one.forest.rules)]
-        places |= set(one.weights.head[used].tolist())
-    assert places == {HEAD_LEFT, HEAD_RIGHT, ALONE, TOP}
+        kinds |= {tuple(row) for row in (one.weights.label[used] == NO_RELATION).tolist()}
+    assert kinds == {(False, False), (False, True), (True, True)}  # binary, unary, the root's
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -103,19 +93,6 @@ def test_sums_equal_loops(seed: int) -> None:
     np.testing.assert_allclose(np.exp(log_z), svs_loops.probability(forest, weights, width))
     scale = np.repeat(messages.scale, np.diff(messages.start))
     np.testing.assert_allclose(np.exp(scale) * messages.row, np.concatenate(svs_loops.inside(forest, weights, width)))
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_head_need_not_be_summed_over(seed: int) -> None:
-    """The two readings of `svs_loops`, of which the tests use one and the bench the other."""
-    grammar, _, weights, _, _ = example(seed)
-    lists, rng = svs_loops.plain(weights), np.random.default_rng(seed)
-    for rule, (_, _, right) in enumerate(grammar.rules.tolist()):
-        one, other = rng.random((2, 3)).tolist()
-        children = (one, svs_loops.NO_CHILD if right == NONE else other)
-        concepts = 1 if weights.head[rule] == TOP else 3
-        expected = svs_loops.literally(lists, rule, *children, concepts)
-        assert svs_loops.by_head(lists, rule, *children, concepts) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -148,10 +125,10 @@ def count(
         if rule >= forest.rules:
             stats.entry[weights.entry_start[rule - forest.rules] + x] += weight
             continue
-        place = weights.head[rule]
-        stats.rule[rule, y if place == TOP else x] += weight
-        if place in (HEAD_LEFT, HEAD_RIGHT):
-            stats.relation[weights.label[rule], x, z if place == HEAD_LEFT else y] += weight
+        stats.rule[rule, y if weights.label[rule, 0] == NO_RELATION else x] += weight
+        for label, child in zip(weights.label[rule], (y, z), strict=True):
+            if label != NO_RELATION:
+                stats.relation[label, x, child] += weight
 
 
 def numbers_of(stats: Factored) -> tuple[Floats, Floats, Floats]:
@@ -177,7 +154,7 @@ def test_expectations_are_the_gradient(seed: int, part: str) -> None:
 
 
 def written_out(one: Example) -> tuple[Layout, sparse.Sparse]:
-    """T[x, y, z] = m[x] [y = x] L[x, z] of every rule, for the form that has a number for every triple."""
+    """T[x, y, z] = m[x] L0[x, y] L1[x, z] of every rule, for the form that has a number for every triple."""
     layout, lists = Layout(one.grammar, one.width), svs_loops.plain(one.weights)
     theta = np.zeros(int(layout.start[-1]))
     for rule in range(len(one.grammar.rules)):
@@ -210,7 +187,7 @@ def rule_sums(one: Example, layout: Layout, stats: sparse.Sparse) -> Floats:
     """Expected counts of rules with the parent's concept, or under the root the child's, from those of all triples."""
     rule, x, y, _ = layout.coordinates(stats.place)
     sums = np.zeros_like(one.weights.rule)
-    np.add.at(sums, (rule, np.where(one.weights.head[rule] == TOP, y, x)), stats.value)
+    np.add.at(sums, (rule, np.where(one.weights.label[rule, 0] == NO_RELATION, y, x)), stats.value)
     return sums
 
 

@@ -89,9 +89,7 @@ def test_em_is_that_of_the_equations(concepts: int) -> None:
 
 def test_fit_is_so_many_iterations() -> None:
     counts = random_counts(1)
-    clusters = random_start(counts.headwords, counts.relations, 3, seed=7)
-    for _ in range(6):
-        clusters, _ = loops(counts, clusters)
+    clusters = fit_from(counts, random_start(counts.headwords, counts.relations, 3, seed=7), iterations=6)
     for one, other in zip(numbers(fit(counts, 3, iterations=6, seed=7)), numbers(clusters), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-14)
 
@@ -159,6 +157,38 @@ def test_the_seed_decides() -> None:
     assert not np.allclose(first.word_given_concept, other.word_given_concept)
 
 
+def test_of_several_starts_the_likeliest_is_kept() -> None:
+    counts = random_counts(2)
+    tries = [
+        fit_from(counts, random_start(counts.headwords, counts.relations, 3, (4, start)), iterations=10)
+        for start in range(5)
+    ]
+    found = log_likelihood(counts, fit(counts, 3, iterations=10, seed=4, starts=5))
+    reached = [log_likelihood(counts, clusters) for clusters in tries]
+    assert found == pytest.approx(max(reached))
+    assert max(reached) > reached[0]  # else this could not tell
+
+
+def fit_from(counts: PairCounts, clusters: Clusters, iterations: int) -> Clusters:
+    for _ in range(iterations):
+        clusters, _ = loops(counts, clusters)
+    return clusters
+
+
+def test_blurred_clusters_have_no_zeros() -> None:
+    """And words keep their frequencies, whatever becomes of their concepts."""
+    entries = [(0, 1, 0, 50.0), (0, 2, 0, 50.0), (2, 2, 1, 5.0)]
+    clusters = fit(pairs(*entries, headwords=3, relations=2), 2)
+    blurred = clusters.blurred(0.1)
+    assert min(table.min() for table in numbers(clusters)[:2]) < 1e-12
+    assert min(table.min() for table in numbers(blurred)[:2]) > 0.001
+    assert_distributions(blurred)
+    words = [one.concept_anywhere @ one.word_given_concept for one in (clusters, blurred)]
+    np.testing.assert_allclose(words[0], words[1])
+    mixed = 0.9 * clusters.concept_given_word() + 0.1 * clusters.concept_anywhere
+    np.testing.assert_allclose(blurred.concept_given_word(), mixed)
+
+
 def test_no_pairs_at_all() -> None:
     for counts in (pairs(headwords=3, relations=2), pairs((0, 1, 1, 0.0), headwords=3, relations=2)):
         clusters = fit(counts, 2)
@@ -214,6 +244,8 @@ def test_faults() -> None:
         fit(counts, 0)
     with pytest.raises(LatreeError, match="iterations must be 0 or more"):
         fit(counts, 2, iterations=-1)
+    with pytest.raises(LatreeError, match="starts must be 1 or more"):
+        fit(counts, 2, starts=0)
     with pytest.raises(ValueError, match="parent is 0 to 3; expected 0 to 2"):
         pairs((0, 1, 0, 1.0), (3, 1, 0, 1.0), headwords=3, relations=1)
     with pytest.raises(ValueError, match="relation is 1 to 1; expected 0 to 0"):

@@ -12,14 +12,14 @@ from latree import LatreeError, Parse, Pcfg, Tree, load, score_trees
 from latree.arrays import Floats, Longs
 from latree.binary import Node, Symbol
 from latree.forest import assemble, from_trees
-from latree.forms.factored import ALONE, HEAD_LEFT, HEAD_RIGHT, TOP, Factored, with_words, zeros_like
+from latree.forms.factored import NO_RELATION, Factored, with_words, zeros_like
 from latree.grammar import NONE, Grammar, count_rules, inner_nodes, rule_symbols
 from latree.heads import HeadRules
 from latree.infer import inside_only
 from latree.latent_treebank import LatentTreebank, LexicalLayout
 from latree.models.parser import tagged_sentences
 from latree.models.svs import Svs, SvsOptions
-from latree.relations import ANY, HeadBinarization, is_head
+from latree.relations import ANY, HeadBinarization, Relation, relation_of
 from latree.subtypes import Layout
 from latree.svs_choice import chosen_edges
 from latree.svs_counts import HeadCounts, Headwords, Structure, count_heads, head_relations, normalised, structure
@@ -42,9 +42,8 @@ CLUSTERED = SvsOptions(headwords=30, clusters=4, iterations=20, least=3)
 @pytest.mark.parametrize("seed", range(20))
 def test_choice_equals_loops(seed: int, exact: bool) -> None:
     _, forest, weights, width, prior = example(seed, (4, 3))
-    expected = svs_loops.parse(forest, weights, width, prior, exact=exact, reading=svs_loops.literally)
+    expected = svs_loops.parse(forest, weights, width, prior, exact=exact)
     assert sorted(chosen_edges(forest, weights, width, prior, exact=exact)) == sorted(expected)
-    assert svs_loops.parse(forest, weights, width, prior, exact=exact) == expected
 
 
 def test_the_two_choices_differ() -> None:
@@ -95,13 +94,13 @@ def running_example() -> tuple[Node, Grammar, Factored]:
     tree = Node(ROOT, Node(noun_phrase, Node(determiner, word="the"), Node(noun, word="egrs.")))
     grammar = Grammar((ROOT, noun_phrase, determiner, noun), np.array([(1, 2, 3), (0, 1, NONE)], np.int32), 0)
     rule = np.array([[0.1, 0.1, 0.3], [1.0, 1.0, 1.0]])
-    relation = np.array([[[0, 0.2, 0.8], [0, 0, 1], [0.1, 0.4, 0.5]]])
+    relation = np.array([[[0, 0.2, 0.8], [0, 0, 1], [0.1, 0.4, 0.5]], np.eye(3)])  # l_MOD, and l_ID of headwords
     nothing = np.zeros(0), np.zeros(1, np.int64)
-    places = np.array([HEAD_RIGHT, TOP], np.int32), np.zeros(2, np.int32)
+    label = np.array([(0, 1), (NO_RELATION, NO_RELATION)], np.int32)
     the, eggs = np.zeros((2, 2, 3))
     the[0, THE], eggs[1, UNKNOWN] = 1.0, 0.3
     emissions = np.stack([the.ravel(), eggs.ravel()])
-    return tree, grammar, with_words(Factored(rule, relation, *places, *nothing), emissions)
+    return tree, grammar, with_words(Factored(rule, relation, label, *nothing), emissions)
 
 
 def test_running_example() -> None:
@@ -129,9 +128,9 @@ def test_the_head_may_stand_on_the_left() -> None:
     """The example with its words the other way round is the same."""
     _, _, weights = running_example()
     lists = svs_loops.plain(weights)
-    mirrored = lists._replace(head=[HEAD_LEFT, TOP])
+    mirrored = lists._replace(label=[[1, 0], [NO_RELATION, NO_RELATION]])
     the, eggs = [0.0, 1.0, 0.0], [0.0, 0.0, 0.3]
-    assert svs_loops.literally(mirrored, 0, eggs, the, 3) == svs_loops.literally(lists, 0, the, eggs, 3)
+    assert svs_loops.composed(mirrored, 0, eggs, the, 3) == svs_loops.composed(lists, 0, the, eggs, 3)
 
 
 # --- counts
@@ -145,7 +144,7 @@ class Counted:
         self.binarization = HeadBinarization.of(trees, self.heads, least)
         self.nodes = [self.binarization.apply(tree) for tree in trees]
         self.grammar, self.rule_counts = count_rules(self.nodes)
-        self.structure: Structure = structure(self.grammar)
+        self.structure: Structure = structure(self.grammar, self.rule_counts, least)
         self.headwords = Headwords.of(self.nodes, headwords)
         self.counts: HeadCounts = count_heads(self.grammar, self.structure, self.nodes, self.headwords)
         self.sentences = tagged_sentences(self.grammar, self.nodes)
@@ -188,29 +187,49 @@ def test_headwords_are_the_commonest(counted: Counted) -> None:
 
 
 def test_every_rule_has_its_structure(counted: Counted) -> None:
+    """Of two children one is the head; the root's child and a child that is absent have no relation."""
     symbols, found = counted.grammar.symbols, counted.structure
-    for rule, (parent, left, right) in enumerate(counted.grammar.rules.tolist()):
-        if parent == 0 or right == NONE:
-            assert found.head[rule] == (TOP if parent == 0 else ALONE)
-            continue
-        modifier = symbols[right if found.head[rule] == HEAD_LEFT else left]
-        assert is_head(symbols[left]) == (found.head[rule] == HEAD_LEFT)
-        assert found.relations[found.label[rule]] == (*modifier.parents, modifier.label)
+    for (parent, left, right), labels in zip(counted.grammar.rules.tolist(), found.label.tolist(), strict=True):
+        assert (labels[0] == NO_RELATION) == (parent == 0)
+        assert (labels[1] == NO_RELATION) == (parent == 0 or right == NONE)
+        roles = sorted(found.relations[label].role for label in labels if label != NO_RELATION)
+        assert roles in ([], ["head"], ["head", "left"], ["head", "right"])
+        for child, label in zip((left, right), labels, strict=True):
+            if label != NO_RELATION:
+                own = relation_of(symbols[parent], symbols[child], on_left=child == left)
+                assert found.relations[label] in (own, own._replace(parent=ANY))
 
 
 def test_pairs_are_the_trees_modifiers(counted: Counted) -> None:
     """Recounted from the trees themselves, before they were made binary."""
-    expected: Counter[tuple[int, int, tuple[str, str]]] = Counter()
+    expected: Counter[tuple[int, int, str, str]] = Counter()
     for tree in counted.trees:
         numbers = counted.headwords.numbers(tree.words()).tolist()
         for one in counted.heads.modifiers(tree):
-            known = (one.parent, one.child) in counted.binarization.relations
-            relation = (one.parent if known else ANY, one.child)
-            expected[numbers[one.head], numbers[one.word], relation] += 1
+            expected[numbers[one.head], numbers[one.word], "left" if one.word < one.head else "right", one.child] += 1
+    found: Counter[tuple[int, int, str, str]] = Counter()
+    for parent, child, relation, n in pairs_of(counted):
+        if relation.role != "head":
+            found[parent, child, relation.role, relation.child] += n
+        else:
+            assert parent == child  # a head has its parent's headword
+    assert found == expected
+
+
+def pairs_of(counted: Counted) -> list[tuple[int, int, Relation, int]]:
     pairs, relations = counted.counts.pairs, counted.structure.relations
-    rows = zip(pairs.parent.tolist(), pairs.child.tolist(), pairs.relation.tolist(), pairs.count.tolist(), strict=True)
-    assert {(h, m, relations[label]): n for h, m, label, n in rows} == expected
-    assert ANY in {context for context, _ in relations}
+    columns = (pairs.parent, pairs.child, pairs.relation, pairs.count.astype(int))
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return [(parent, child, relations[label], n) for parent, child, label, n in rows]
+
+
+def test_rare_relations_are_one_whatever_the_parent(counted: Counted) -> None:
+    tokens: Counter[Relation] = Counter()
+    for _, _, relation, n in pairs_of(counted):
+        tokens[relation] += n
+    own = {relation: n for relation, n in tokens.items() if relation.parent != ANY}
+    assert 0 < len(own) < len(tokens)
+    assert min(own.values()) >= 20
 
 
 def naive_head(node: Node) -> str:
@@ -247,8 +266,7 @@ def test_rule_probabilities_sum_to_one(counted: Counted) -> None:
     """Eqn 18, given symbol and concept; the root's, eqn 20, over concepts too."""
     concept_of = random_concepts(13, 3)
     weights = counted.weights(np.ones((1, 3, 3)), concept_of)
-    top = counted.structure.head == TOP
-    assert weights.rule[top].sum() == pytest.approx(1)
+    assert weights.rule[counted.structure.top].sum() == pytest.approx(1)
     sums = np.zeros((len(counted.grammar.symbols), 3))
     np.add.at(sums, counted.grammar.rules[:, 0], weights.rule)
     np.testing.assert_allclose(sums[1 : counted.grammar.first_tag], 1)
@@ -262,7 +280,7 @@ def test_eqn_18_as_printed(counted: Counted) -> None:
     parents = counted.grammar.rules[:, 0]
     of_symbol = np.zeros((len(counted.grammar.symbols), 13))
     np.add.at(of_symbol, parents, rules)
-    for rule in np.flatnonzero(counted.structure.head != TOP)[::7]:
+    for rule in np.flatnonzero(~counted.structure.top)[::7]:
         total = of_symbol[parents[rule]]
         given_head = np.divide(rules[rule], total, out=np.zeros(13), where=total > 0)
         for i in range(3):
@@ -302,6 +320,16 @@ def test_lexicalised_relations_are_relative_frequencies(counted: Counted) -> Non
     assert relation.sum() == pytest.approx(len(seen))
 
 
+def test_lexicalised_heads_have_their_parents_headword(counted: Counted) -> None:
+    """L(l_ID) is the identity, less headwords that head nothing of the kind."""
+    table = head_relations(counted.counts.pairs)
+    heads = [k for k, relation in enumerate(counted.structure.relations) if relation.role == "head"]
+    assert heads
+    for found in table[heads]:
+        np.testing.assert_array_equal(found, np.diag(found.diagonal()))
+        assert set(found.diagonal()) <= {0.0, 1.0}
+
+
 def test_emissions_are_eqn_19(train: list[Tree]) -> None:
     """sum over h of P(x | lch) P(h | lci), where no word is rare and so none shares what it says with others."""
     counted = Counted(train, 12, rare=0)
@@ -330,7 +358,7 @@ def test_smoothed_rules_still_sum_to_one(counted: Counted) -> None:
     sums = np.zeros((len(counted.grammar.symbols), 3))
     np.add.at(sums, rules[:, 0], found)
     np.testing.assert_allclose(sums[1 : counted.grammar.first_tag], 1)
-    below = counted.structure.head != TOP
+    below = ~counted.structure.top
     assert (np.abs(found - theta[:, None])[below] <= np.abs(weights.rule - theta[:, None])[below] + 1e-12).all()
 
 
@@ -354,8 +382,7 @@ def test_expectations_of_trees_equal_enumeration() -> None:
     forest, width = counted.treebank.forest, counted.width(2)
     emissions = counted.lexical(2).estimate(start.words)
     starts = np.arange(0, len(emissions) + 1, 2)
-    places = counted.structure.head, counted.structure.label
-    weights = Factored(start.rule, start.relation, *places, emissions, starts)
+    weights = Factored(start.rule, start.relation, counted.structure.label, emissions, starts)
     expected, total = zeros_like(weights), 0.0
     for root in forest.root.tolist():
         (edges,) = all_edge_sets(forest, root)
@@ -438,7 +465,7 @@ def test_without_headwords_it_is_the_pcfg(train: list[Tree], dev: list[Tree]) ->
     pcfg = Pcfg(binarization=model.binarization).fit(train)
     assert model.concepts == 1
     np.testing.assert_allclose(model.rule[:, 0], pcfg.theta)
-    np.testing.assert_allclose(model.relation, 1)
+    assert set(model.relation.ravel()) == {1.0}
     expected = parses(pcfg, dev, "viterbi")
     for choice in ("vector", "concept"):
         model.choice = choice  # type: ignore[assignment]

@@ -19,8 +19,8 @@ takes concepts squared is done once for all of them, and an entry by itself take
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -101,15 +101,25 @@ class Clusters:
         prior = self.concept_anywhere if at == "anywhere" else self.concept
         return _normalised(self.word_given_concept.T * prior, prior)
 
+    def blurred(self, share: float) -> Clusters:
+        """So much of what words and relations say whatever the concept: without zeros, which EM could not leave."""
+        words, children = self.concept_anywhere @ self.word_given_concept, 1 / len(self.concept)
+        return replace(
+            self,
+            word_given_concept=(1 - share) * self.word_given_concept + share * words,
+            child_given_parent=(1 - share) * self.child_given_parent + share * children,
+        )
+
 
 def fit(
     counts: PairCounts,
     concepts: int,
     iterations: int = 100,
     seed: int = 0,
+    starts: int = 1,
     watch: Watch = lambda iteration, log_likelihood: None,
 ) -> Clusters:
-    """EM from a random start, all of whose parameters are drawn by `seed`.
+    """EM from random starts, all of whose parameters are drawn by `seed`; of several, the likeliest clusters are kept.
 
     `watch` sees each iteration's number, from 1, and the log-likelihood (natural, without P(l)) before it; EM stops
     early where that no longer rises at all.  Without a single pair everything is uniform.
@@ -118,10 +128,19 @@ def fit(
         raise LatreeError(f"the number of concepts must be 1 or more, not {concepts}")
     if iterations < 0:
         raise LatreeError(f"the number of iterations must be 0 or more, not {iterations}")
+    if starts < 1:
+        raise LatreeError(f"the number of starts must be 1 or more, not {starts}")
     table = counts.sorted()
     if not len(table.count):
         return uniform(counts.headwords, counts.relations, concepts)
-    clusters = random_start(counts.headwords, counts.relations, concepts, seed)
+    tries = (
+        _climb(table, random_start(counts.headwords, counts.relations, concepts, (seed, start)), iterations, watch)
+        for start in range(starts)
+    )
+    return max(tries, key=lambda clusters: expectation(table, clusters).log_likelihood)
+
+
+def _climb(table: PairCounts, clusters: Clusters, iterations: int, watch: Watch) -> Clusters:
     seen = _seen_words(table)
     before = -np.inf
     for iteration in range(1, iterations + 1):
@@ -147,7 +166,7 @@ def uniform(headwords: int, relations: int, concepts: int) -> Clusters:
     return Clusters(*(np.full(shape, 1 / max(shape[-1], 1)) for shape in shapes))
 
 
-def random_start(headwords: int, relations: int, concepts: int, seed: int) -> Clusters:
+def random_start(headwords: int, relations: int, concepts: int, seed: int | Sequence[int]) -> Clusters:
     """Random parameters, as the paper starts from; none is zero, since EM never leaves zero."""
     random = np.random.default_rng(seed)
     shapes = _shapes(headwords, relations, concepts)

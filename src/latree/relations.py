@@ -1,9 +1,8 @@
 """Binary trees in which every branch has a head and, where it has two children, a modifier with its relation.
 
 A phrase's modifiers are split off from the outside in, those on the right first, so that every part still has the head.
-A symbol says by its context what its relation to its parent is: none for a head (l_ID of structured vectorial
-semantics), the parent's label for a modifier (l_MOD with its syntactic context).  Relations that are too rare have one
-context in common.
+A symbol says by its context whether it is a head, which has none (l_ID of structured vectorial semantics), or else a
+modifier (l_MOD), whose context is its parent's label.  Relations that are too rare have one context in common.
 """
 
 from __future__ import annotations
@@ -11,13 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from latree.binary import Node, Symbol
 from latree.heads import HeadRules
 from latree.tree import Tree
 
 ANY = "*"  # the context of modifiers whose relation is too rare
+Role = Literal["head", "left", "right"]  # modifiers are to the left or to the right of the head
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,20 @@ def head_of(tree: Tree, heads: HeadRules) -> int:
 
 def is_head(symbol: Symbol) -> bool:
     return not symbol.parents
+
+
+class Relation(NamedTuple):
+    """l of a child: what it is to its parent, and its syntactic context, the two labels (footnote 3 of the paper)."""
+
+    role: Role
+    parent: str  # ANY where the relation is too rare
+    child: str
+
+
+def relation_of(parent: Symbol, child: Symbol, *, on_left: bool) -> Relation:
+    if is_head(child):
+        return Relation("head", parent.label, child.label)
+    return Relation("left" if on_left else "right", child.parents[0], child.label)
 
 
 def _modifiers(tree: Tree, heads: HeadRules) -> Iterator[tuple[str, str]]:

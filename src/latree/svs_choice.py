@@ -13,7 +13,7 @@ import numpy as np
 
 from latree.arrays import Floats, Longs
 from latree.forest import PASS, Forest, L, P, R
-from latree.forms.factored import Factored, up
+from latree.forms.factored import NO_RELATION, Factored, up
 from latree.infer import Messages, empty_messages
 from latree.jit import kernel
 
@@ -90,27 +90,14 @@ def _fill(forest: Forest, weights: Factored, messages: Messages, prior: Floats, 
 
 @kernel
 def _likeliest_child(forest: Forest, weights: Factored, messages: Messages, e: int, x: int, port: int) -> Any:
-    """The concept of a child that gives most, for concept x of the parent; the head's is x."""
-    child = forest.ends[e, port]
+    """The concept of a child that gives most, for concept x of the parent."""
+    child, rule = forest.ends[e, port], forest.rule[e]
     begin, count = messages.start[child], messages.start[child + 1] - messages.start[child]
-    rule = forest.rule[e]
-    if rule == PASS or count == 1:
-        return min(x, count - 1)
-    best, found = -1.0, 0
-    place = weights.head[rule]
-    if place < 2 and (port == R) != (place == 1):  # a modifier
-        for z in range(count):
-            value = weights.relation[weights.label[rule], x, z] * messages.row[begin + z]
-            if value > best:
-                best, found = value, z
-        return found
-    if place == 3:
-        for y in range(count):
-            value = weights.rule[rule, y] * messages.row[begin + y]
-            if value > best:
-                best, found = value, y
-        return found
-    return x
+    if rule == PASS:
+        return x
+    label = weights.label[rule, port - L]
+    row = weights.rule[rule] if label == NO_RELATION else weights.relation[label, x]
+    return np.argmax(row * messages.row[begin : begin + count])
 
 
 def chosen_edges(forest: Forest, weights: Factored, width: Longs, prior: Floats, *, exact: bool) -> list[int]:

@@ -13,14 +13,15 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from latree.arrays import Floats, Ints, Longs
-from latree.binary import Node, Symbol
-from latree.forms.factored import ALONE, HEAD_LEFT, HEAD_RIGHT, TOP
-from latree.grammar import NONE, Grammar, inner_nodes, tagged_words
+from latree.binary import Node
+from latree.forms.factored import NO_RELATION
+from latree.grammar import NONE, Grammar, inner_nodes, rule_symbols, tagged_words
 from latree.relational_clusters import PairCounts
-from latree.relations import head_words, is_head
+from latree.relations import ANY, Relation, head_words, relation_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,34 +48,38 @@ class Headwords:
 
 
 class Structure(NamedTuple):
-    """Of every rule: where its head is, and which relation its modifier has."""
+    """Of every rule: which relations its children have to it."""
 
-    head: Ints
-    label: Ints
-    relations: tuple[tuple[str, str], ...]  # context and label of the modifiers
+    label: Ints  # [rules, 2]; NO_RELATION for a child that is absent and for the root's
+    relations: tuple[Relation, ...]
 
-
-def structure(grammar: Grammar) -> Structure:
-    """Read off the symbols' contexts."""
-    symbols = grammar.symbols
-    found: dict[tuple[str, str], int] = {}
-    head, label = np.full(len(grammar.rules), ALONE, np.int32), np.zeros(len(grammar.rules), np.int32)
-    for rule, (parent, left, right) in enumerate(grammar.rules.tolist()):
-        if parent == 0:
-            head[rule] = TOP
-        elif right != NONE:
-            head[rule] = HEAD_LEFT if is_head(symbols[left]) else HEAD_RIGHT
-            modifier = symbols[right if head[rule] == HEAD_LEFT else left]
-            label[rule] = found.setdefault(_relation(modifier), len(found))
-    return Structure(head, label, tuple(found))
+    @property
+    def top(self) -> NDArray[np.bool_]:
+        """[rules] which are the root's."""
+        found: NDArray[np.bool_] = self.label[:, 0] == NO_RELATION
+        return found
 
 
-def _relation(modifier: Symbol) -> tuple[str, str]:
-    return modifier.parents[0], modifier.label
+def structure(grammar: Grammar, counts: Floats, least: int) -> Structure:
+    """Read off the symbols; relations that rules have less often than `least` are one, whatever the parent."""
+    places: dict[tuple[int, int], Relation] = {}
+    tokens: Counter[Relation] = Counter()
+    for rule, (parent, *children) in enumerate(grammar.rules.tolist()):
+        for k, child in enumerate(children):
+            if parent != 0 and child != NONE:
+                relation = relation_of(grammar.symbols[parent], grammar.symbols[child], on_left=k == 0)
+                places[rule, k] = relation
+                tokens[relation] += counts[rule]
+    label = np.full((len(grammar.rules), 2), NO_RELATION, np.int32)
+    found: dict[Relation, int] = {}
+    for place, relation in places.items():
+        kept = relation if tokens[relation] >= least else relation._replace(parent=ANY)
+        label[place] = found.setdefault(kept, len(found))
+    return Structure(label, tuple(found))
 
 
 class HeadCounts(NamedTuple):
-    """How often rules and symbols have each headword, and modifiers theirs beside their parents'."""
+    """How often rules and symbols have each headword, and children theirs beside their parents'."""
 
     rule: csr_array  # [rules, headwords]
     symbol: csr_array  # [symbols, headwords]
@@ -88,17 +93,13 @@ def count_heads(grammar: Grammar, found: Structure, nodes: Sequence[Node], headw
     for root in nodes:
         words = {node: headwords.number(word) for node, word in head_words(root).items()}
         for node in inner_nodes(root):
-            left, right = node.left, node.right
-            assert left is not None
-            row = (node.symbol, left.symbol, None if right is None else right.symbol)
-            number = tuple(NONE if symbol is None else grammar.index[symbol] for symbol in row)
+            number = tuple(NONE if symbol is None else grammar.index[symbol] for symbol in rule_symbols(node))
             rule, own = grammar.rule_index[number], words[id(node)]  # type: ignore[index]
             rules[rule, own] += 1
-            for child in node.children():
+            for child, label in zip(node.children(), found.label[rule].tolist(), strict=False):
                 symbols[grammar.index[child.symbol], words[id(child)]] += 1
-            if right is not None:
-                modifier = right if found.head[rule] == HEAD_LEFT else left
-                pairs[own, words[id(modifier)], int(found.label[rule])] += 1
+                if label != NO_RELATION:
+                    pairs[own, words[id(child)], label] += 1
     size = len(headwords.words) + 1
     return HeadCounts(
         _table(rules, (len(grammar.rules), size)),
@@ -121,7 +122,7 @@ def _pair_counts(counts: Counter[tuple[int, int, int]], headwords: int, relation
 
 
 def head_relations(pairs: PairCounts) -> Floats:
-    """L(l) of the lexicalised parser: relative frequency of the modifier's headword given the parent's (eqn 8)."""
+    """L(l) of the lexicalised parser: relative frequency of a child's headword given the parent's (eqn 8)."""
     table = np.zeros((pairs.relations, pairs.headwords, pairs.headwords))
     np.add.at(table, (pairs.relation, pairs.parent, pairs.child), pairs.count)
     return normalised(table)

@@ -15,7 +15,7 @@ import numpy as np
 
 from latree.arrays import Floats, Ints, Longs
 from latree.errors import LatreeError
-from latree.forms.factored import TOP, Factored, zeros_like
+from latree.forms.factored import Factored, zeros_like
 from latree.infer import infer
 from latree.latent_treebank import LatentTreebank, LexicalLayout
 from latree.svs_counts import HeadCounts, Headwords, Structure, normalised
@@ -54,8 +54,7 @@ def rule_weights(expected: Floats, structure: Structure, rules: Ints) -> Floats:
     """P(rule | lc i) from expected counts [rules, concepts]; the root's rules share one sum over all concepts."""
     total = np.zeros((int(rules[:, 0].max(initial=0)) + 1, expected.shape[1]))
     np.add.at(total, rules[:, 0], expected)
-    top = structure.head == TOP
-    total[0] = expected[top].sum()
+    total[0] = expected[structure.top].sum()
     below = total[rules[:, 0]]
     found: Floats = np.divide(expected, below, out=np.zeros_like(expected), where=below > 0)
     return found
@@ -65,7 +64,7 @@ def smoothed(rule: Floats, prior: Floats, theta: Floats, structure: Structure, r
     """theta_M with so many tokens' worth of each rule's frequency for all concepts together."""
     below = prior[rules[:, 0]]
     mixed = (rule * below + tokens * theta[:, None]) / np.maximum(below + tokens, 1e-300)
-    return np.where((structure.head == TOP)[:, None], rule, mixed)
+    return np.where(structure.top[:, None], rule, mixed)
 
 
 class FactoredEm:
@@ -89,8 +88,7 @@ class FactoredEm:
     def _expect(self, weights: SvsWeights) -> tuple[float, Factored]:
         start = np.concatenate([[0], np.cumsum(self.lexical.size)]).astype(np.int64)
         emissions = self.lexical.estimate(weights.words)
-        head, label = self.structure.head, self.structure.label
-        form = Factored(weights.rule, weights.relation, head, label, emissions, start)
+        form = Factored(weights.rule, weights.relation, self.structure.label, emissions, start)
         stats = zeros_like(form)
         found = infer(self.treebank.shared, form, stats, self.width)
         return float(found.log_z.sum()), stats

@@ -1,11 +1,11 @@
 """The factored form: syntax and semantics apart (structured vectorial semantics, eqns 3, 8 and 10).
 
 Every constituent has a vector over concepts that are the same for all categories.  A binary rule has a number m[x] for
-every concept x of its parent; its head child shares the parent's concept, and its modifier's is drawn from a relation
-L(l), a matrix that all rules with that relation have in common:
+every concept x of its parent; its children's concepts are drawn each from a relation to the parent's, L(l), a matrix
+that all rules with that relation have in common.  Where concepts are headwords, a head's relation is the identity.
 
-    T[x, y, z] = m[x] [y = x] L(l)[x, z]        (the head on the left; else y and z the other way round)
-    up           out[x, m] = m[x] head[x, m] sum_z L[x, z] modifier[z, m]                                (eqn 10)
+    T[x, y, z] = m[x] L(l0)[x, y] L(l1)[x, z]
+    up           out[x, m] = m[x] (sum_y L(l0)[x, y] left[y, m]) (sum_z L(l1)[x, z] right[z, m])         (eqn 10)
 
 A rule of the root, which has no concept, has a number for every concept of the child.
 """
@@ -20,7 +20,7 @@ from latree.arrays import Floats, Ints, Longs
 from latree.infer import register
 from latree.jit import kernel
 
-HEAD_LEFT, HEAD_RIGHT, ALONE, TOP = 0, 1, 2, 3  # where a rule's head is; ALONE: unary; TOP: the root's
+NO_RELATION = -1  # of a child that is absent, and of the root's child
 
 
 class Factored(NamedTuple):
@@ -28,8 +28,7 @@ class Factored(NamedTuple):
 
     rule: Floats  # [rules, concepts] m
     relation: Floats  # [relations, concepts, concepts] L
-    head: Ints  # [rules] where the head is
-    label: Ints  # [rules] the modifier's relation
+    label: Ints  # [rules, 2] the children's relations l0 and l1
     entry: Floats  # lexical entries, end to end
     entry_start: Longs  # [entries + 1]
 
@@ -67,30 +66,26 @@ def _related(relation: Floats, modifier: Floats) -> Floats:
 
 @kernel
 def up(weights: Factored, rules: Ints, left: Floats, right: Floats, out: Floats) -> None:
-    rule, known = rules[0], len(weights.head)
+    rule, known = rules[0], len(weights.label)
     if rule >= known:
         for m in range(len(rules)):
             begin = weights.entry_start[rules[m] - known]
             for x in range(out.shape[0]):
                 out[x, m] = weights.entry[begin + x]
         return
-    number, place = weights.rule[rule], weights.head[rule]
-    if place == TOP:
+    number, (first, second) = weights.rule[rule], weights.label[rule]
+    if first == NO_RELATION:  # the root's
         out[:] = 0.0
         for y in range(left.shape[0]):
             for m in range(out.shape[1]):
                 out[0, m] += number[y] * left[y, m]
         return
-    head = right if place == HEAD_RIGHT else left
-    if place == ALONE:
-        for x in range(out.shape[0]):
-            for m in range(out.shape[1]):
-                out[x, m] = number[x] * head[x, m]
-        return
-    said = _related(weights.relation[weights.label[rule]], left if place == HEAD_RIGHT else right)
+    out[:] = _related(weights.relation[first], left)
+    if second != NO_RELATION:
+        out *= _related(weights.relation[second], right)
     for x in range(out.shape[0]):
         for m in range(out.shape[1]):
-            out[x, m] = number[x] * head[x, m] * said[x, m]
+            out[x, m] *= number[x]
 
 
 @kernel
@@ -107,7 +102,7 @@ def down(
     share: Floats,
 ) -> None:
     """Statistics without room (`no_statistics`) are not kept."""
-    rule, known = rules[0], len(weights.head)
+    rule, known = rules[0], len(weights.label)
     share[:] = 0.0
     if rule >= known:
         for m in range(len(rules)):
@@ -118,8 +113,8 @@ def down(
                 if len(stats.entry) > 0:
                     stats.entry[begin + x] += part
         return
-    number, place = weights.rule[rule], weights.head[rule]
-    if place == TOP:
+    number, (first, second) = weights.rule[rule], weights.label[rule]
+    if first == NO_RELATION:  # the root's
         for y in range(left.shape[0]):
             for m in range(len(factor)):
                 to_left[y, m] = number[y] * parent[0, m]
@@ -128,55 +123,37 @@ def down(
                 if len(stats.rule) > 0:
                     stats.rule[rule, y] += part
         return
-    if place == ALONE:
-        for x in range(left.shape[0]):
-            for m in range(len(factor)):
-                to_left[x, m] = number[x] * parent[x, m]
-                part = factor[m] * to_left[x, m] * left[x, m]
-                share[m] += part
-                if len(stats.rule) > 0:
-                    stats.rule[rule, x] += part
-        return
-    if place == HEAD_LEFT:
-        _binary_down(weights, rule, parent, left, right, factor, to_left, to_right, stats, share)
-    else:
-        _binary_down(weights, rule, parent, right, left, factor, to_right, to_left, stats, share)
-
-
-@kernel
-def _binary_down(
-    weights: Factored,
-    rule: int,
-    parent: Floats,
-    head: Floats,
-    modifier: Floats,
-    factor: Floats,
-    to_head: Floats,
-    to_modifier: Floats,
-    stats: Factored,
-    share: Floats,
-) -> None:
-    """A head and a modifier, whichever is on the left."""
-    number, label = weights.rule[rule], weights.label[rule]
-    relation = weights.relation[label]
-    said, above = _related(relation, modifier), np.empty_like(head)
-    for x in range(head.shape[0]):
+    said_left = _related(weights.relation[first], left)
+    said_right = np.ones_like(said_left) if second == NO_RELATION else _related(weights.relation[second], right)
+    for_left, for_right = np.empty_like(said_left), np.empty_like(said_left)
+    for x in range(len(number)):
         for m in range(len(factor)):
-            to_head[x, m] = number[x] * parent[x, m] * said[x, m]
-            above[x, m] = number[x] * parent[x, m] * head[x, m]
-            part = factor[m] * above[x, m] * said[x, m]
+            above = number[x] * parent[x, m]
+            for_left[x, m], for_right[x, m] = above * said_right[x, m], above * said_left[x, m]
+            part = factor[m] * for_left[x, m] * said_left[x, m]
             share[m] += part
             if len(stats.rule) > 0:
                 stats.rule[rule, x] += part
-    to_modifier[:] = _related(relation.T, above)
+    _through(weights, stats, first, for_left, left, factor, to_left)
+    if second != NO_RELATION:
+        _through(weights, stats, second, for_right, right, factor, to_right)
+
+
+@kernel
+def _through(
+    weights: Factored, stats: Factored, label: int, above: Floats, child: Floats, factor: Floats, to_child: Floats
+) -> None:
+    """Down one relation: sum_x above[x, m] L[x, y] for the child, and how often x and y stand together."""
+    relation = weights.relation[label]
+    to_child[:] = _related(relation.T, above)
     if len(stats.relation) > 0:
         for x in range(len(relation)):
-            for z in range(len(relation)):
-                if relation[x, z] != 0.0:
+            for y in range(len(relation)):
+                if relation[x, y] != 0.0:
                     together = 0.0
                     for m in range(len(factor)):
-                        together += factor[m] * above[x, m] * modifier[z, m]
-                    stats.relation[label, x, z] += relation[x, z] * together
+                        together += factor[m] * above[x, m] * child[y, m]
+                    stats.relation[label, x, y] += relation[x, y] * together
 
 
 register(Factored, up=up, down=down)

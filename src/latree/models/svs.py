@@ -23,12 +23,12 @@ from latree.labels import LabelRules
 from latree.latent_treebank import LatentTreebank, LexicalLayout
 from latree.models.parser import Parser, tagged_sentences
 from latree.relational_clusters import fit
-from latree.relations import HeadBinarization
+from latree.relations import HeadBinarization, Relation
 from latree.sampling import Drawer
 from latree.search import Search
 from latree.subtypes import Layout
 from latree.svs_choice import chosen_edges
-from latree.svs_counts import HeadCounts, Headwords, count_heads, head_relations, normalised, structure
+from latree.svs_counts import HeadCounts, Headwords, Structure, count_heads, head_relations, normalised, structure
 from latree.svs_learning import FactoredEm, SvsWeights, Watch, from_counts, smoothed
 from latree.svs_vectors import (
     ConstituentVector,
@@ -44,6 +44,7 @@ from latree.tree import Tree
 from latree.words import Lexicon, LexiconOptions, pack_strings, unpack_strings
 
 Choice = Literal["vector", "concept"]
+BLUR = 0.1  # before EM over the trees
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,8 @@ class SvsOptions:
 
     headwords: int = 1000  # the commonest words; all others are one
     clusters: int = 10  # concepts that headwords are clustered into; 0: each headword is a concept
-    iterations: int = 100  # of EM
+    iterations: int = 100  # of EM over pairs of headwords
+    starts: int = 4  # of that EM, of which the likeliest is kept
     least: int = 10  # rarer relations have no context of their own
     refinements: int = 0  # iterations of EM over the trees that follow; the paper has none
     rule_smoothing: float = 0.0  # tokens' worth of the rules' frequencies for all concepts together, in theta_M
@@ -97,7 +99,7 @@ class Svs(Parser):
         self.binarization = HeadBinarization.of(cleaned, heads, self.options.least)  # type: ignore[assignment]
         nodes = [self.binarization.apply(tree) for tree in cleaned]
         self.grammar, counts = count_rules(nodes)
-        self.structure = structure(self.grammar)
+        self.structure = structure(self.grammar, counts, self.options.least)
         self.theta = normalise(self.grammar.rules, counts, len(self.grammar.symbols))
         sentences = tagged_sentences(self.grammar, nodes)
         unsplit = Lexicon.count(sentences, len(self.grammar.tags), self.unknown, self.lexicon_options)
@@ -126,7 +128,9 @@ class Svs(Parser):
         if self.options.clusters == 0:
             self.concept_of = np.eye(counts.pairs.headwords)
             return head_relations(counts.pairs)
-        clusters = fit(counts.pairs, self.options.clusters, self.options.iterations, self.seed)
+        clusters = fit(counts.pairs, self.options.clusters, self.options.iterations, self.seed, self.options.starts)
+        if self.options.refinements:
+            clusters = clusters.blurred(BLUR)
         self.concept_of = clusters.concept_given_word()
         return clusters.child_given_parent
 
@@ -144,9 +148,8 @@ class Svs(Parser):
         return int(self.concept_of.shape[1])
 
     def prepare_weights(self) -> None:
-        self.structure = structure(self.grammar)
         nothing = np.zeros(0), np.zeros(1, np.int64)
-        self.form = Factored(self.rule, self.relation, self.structure.head, self.structure.label, *nothing)
+        self.form = Factored(self.rule, self.relation, self.structure.label, *nothing)
         self.tag_concepts = normalised(self.prior[self.grammar.first_tag :])
 
     def widths(self) -> Longs:
@@ -249,12 +252,14 @@ class Svs(Parser):
 
     def header(self) -> dict[str, Any]:
         own = {"labels": self.labels.to_json(), "binarization": self.binarization.to_json()}
-        return own | {"options": self.options.to_json(), "seed": self.seed}
+        relations = [list(relation) for relation in self.structure.relations]
+        return own | {"relations": relations, "options": self.options.to_json(), "seed": self.seed}
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         header, arrays = super().state()
         names = ("rule", "relation", "prior", "concept_of")
         arrays |= {f"svs.{name}": getattr(self, name) for name in names}
+        arrays["svs.label"] = self.structure.label
         return header, arrays | {"svs.headwords": pack_strings(self.headwords.words)}
 
     def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -262,6 +267,7 @@ class Svs(Parser):
         self.binarization = HeadBinarization.from_json(header["binarization"])  # type: ignore[assignment]
         self.options, self.seed = SvsOptions(**header["options"]), int(header["seed"])
         self.headwords = Headwords(unpack_strings(arrays["svs.headwords"]))
+        self.structure = Structure(arrays["svs.label"], tuple(Relation(*one) for one in header["relations"]))
         for name in ("rule", "relation", "prior", "concept_of"):
             setattr(self, name, arrays[f"svs.{name}"].astype(np.float64))
         self.prepare()
