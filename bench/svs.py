@@ -8,11 +8,12 @@ Prints, for syntax alone, for headwords and for clusters of headwords (the paper
 --max-length by the vectorised choice, by the exact one (their difference is the paper's table 2) and by max-rule, how
 many sentences the vectorised choice left without a derivation, and CPU seconds of training.
 
-With --speed (the paper's figure 2): CPU seconds to fill the forest of a sentence and choose in it, by latree's compiled
-vectors and by the plain loops of `tests.svs_loops`, and the constants of n^3 that fit them best.  Both work on the same
-forests, which are whole: nothing is pruned, as in the paper, since what is left after pruning is not cubic.  Making the
-forest is not counted.  The loops do not multiply the heads' identity relations out, and are cut off at --loop-length as
-the paper's are.  They run in Python's interpreter, so that the ratio is of vectors and compiler together.
+With --speed (the paper's figure 2): CPU seconds to compose the vectors of all that a sentence can be, and the constants
+of n^3 that fit them best, in three ways.  "vectors" is eqn 10, as latree has it; "loops" is the sum of eqn 4 as it is
+printed, over all pairs of the children's concepts for each of the parent's, in the same program and compiled alike, so
+that their ratio is of vectors alone; "interpreted" is the plain loops of `tests.svs_loops`, which choose a tree too,
+and are cut off at --loop-length as the paper's are.  Forests are whole: nothing is pruned, as in the paper, since what
+is left after pruning is not cubic.  Making them is not counted.
 """
 
 from __future__ import annotations
@@ -21,14 +22,17 @@ import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from tests import svs_loops
 
 import latree
+from latree.arrays import Floats, Ints, Longs
 from latree.forest import Forest, assemble
-from latree.forms.factored import Factored
+from latree.forms.factored import NO_RELATION, Factored, down, up
+from latree.infer import inside_only, register
+from latree.jit import kernel
 from latree.models.svs import Choice, Svs, SvsOptions
 from latree.search import Objective
 from latree.svs_choice import chosen_edges
@@ -45,7 +49,7 @@ def models(options: argparse.Namespace) -> Iterator[tuple[str, SvsOptions]]:
     """The rows of the table, each with its name."""
     common = {"refinements": options.refine, "rule_smoothing": options.smooth_rules}
     common |= {"word_smoothing": options.smooth_words}
-    yield SYNTAX_ONLY, SvsOptions(headwords=0, clusters=0)
+    yield SYNTAX_ONLY, SvsOptions(headwords=0, clusters=0, **common)
     for size in options.headwords:
         yield f"{size} headwords", SvsOptions(headwords=size, clusters=0, **common)
     for size in options.clustered:
@@ -83,13 +87,45 @@ def print_table(options: argparse.Namespace, train: Trees, gold: Trees) -> None:
 # --- figure 2
 
 
+class Unfactored(NamedTuple):
+    """The factored form's numbers, composed by the sum that they stand for."""
+
+    rule: Floats
+    relation: Floats
+    label: Ints
+    entry: Floats
+    entry_start: Longs
+
+
+@kernel
+def up_by_loops(weights: Unfactored, rules: Ints, left: Floats, right: Floats, out: Floats) -> None:
+    """The sum of eqn 4; where there is one child or none, there is nothing to factor."""
+    rule = rules[0]
+    if rule >= len(weights.label) or weights.label[rule, 1] == NO_RELATION:
+        up(weights, rules, left, right, out)  # type: ignore[arg-type]  # the same fields
+        return
+    number, (first, second) = weights.rule[rule], weights.label[rule]
+    for m in range(len(rules)):
+        for x in range(out.shape[0]):
+            total = 0.0
+            for y in range(left.shape[0]):
+                for z in range(right.shape[0]):
+                    related = weights.relation[first, x, y] * weights.relation[second, x, z]
+                    total += number[x] * related * left[y, m] * right[z, m]
+            out[x, m] = total
+
+
+register(Unfactored, up=up_by_loops, down=down)
+
+
 class Times(NamedTuple):
-    """CPU seconds for one sentence; None where the loops were not tried."""
+    """CPU seconds for one sentence; None where the interpreter was not tried."""
 
     words: int
     edges: int
     vectors: float
-    loops: float | None
+    loops: float
+    interpreted: float | None
 
 
 def whole_forest(model: Svs, words: Sequence[str]) -> tuple[Forest, Factored]:
@@ -99,7 +135,10 @@ def whole_forest(model: Svs, words: Sequence[str]) -> tuple[Forest, Factored]:
     return forest, model.weights(emissions)
 
 
-def seconds(work: Callable[[], list[int]]) -> tuple[float, list[int]]:
+Result = TypeVar("Result")
+
+
+def seconds(work: Callable[[], Result]) -> tuple[float, Result]:
     """How long it takes, and what comes of it."""
     start = time.process_time()
     result = work()
@@ -112,13 +151,15 @@ def measure(model: Svs, words: Sequence[str], loop_length: int) -> Times | None:
     if not len(forest.rule):
         return None
     width, prior = model.widths(), model.prior / model.prior.sum()
-    vectors, edges = seconds(lambda: chosen_edges(forest, weights, width, prior, exact=False))
+    vectors, (one, _) = seconds(lambda: inside_only(forest, weights, width))
+    loops, (other, _) = seconds(lambda: inside_only(forest, Unfactored(*weights), width))
+    np.testing.assert_allclose(one, other)
     if len(words) > loop_length:
-        return Times(len(words), len(forest.rule), vectors, None)
-    loops, same = seconds(lambda: svs_loops.parse(forest, weights, width, prior, exact=False))
-    if sorted(edges) != sorted(same):
-        print(f"the two choose different trees for: {' '.join(words)}")
-    return Times(len(words), len(forest.rule), vectors, loops)
+        return Times(len(words), len(forest.rule), vectors, loops, None)
+    interpreted, edges = seconds(lambda: svs_loops.parse(forest, weights, width, prior, exact=False))
+    if sorted(edges) != sorted(chosen_edges(forest, weights, width, prior, exact=False)):
+        print(f"loops choose another tree for: {' '.join(words)}")
+    return Times(len(words), len(forest.rule), vectors, loops, interpreted)
 
 
 def by_length(gold: Trees, most: int, each: int) -> Iterator[list[str]]:
@@ -145,24 +186,28 @@ def cubic(points: Points) -> Fit:
 
 def print_speed(options: argparse.Namespace, train: Trees, gold: Trees) -> None:
     size = options.clustered[0]
-    model = Svs(options=SvsOptions(headwords=size, clusters=options.clusters)).fit(train)
+    model = Svs(options=SvsOptions(headwords=size, clusters=options.clusters, refinements=0)).fit(train)
     measure(model, gold[0].words()[:3], 0)  # compiles
     print(f"{size} headwords in {options.clusters} clusters, whole forests\n")
-    print("| words | edges | CPU s, vectors | CPU s, loops |")
-    print("|---|---|---|---|")
+    print("| words | edges | CPU s, vectors | CPU s, loops | CPU s, interpreted |")
+    print("|---|---|---|---|---|")
     times = []
     for words in by_length(gold, options.max_length, options.each):
         if (one := measure(model, words, options.loop_length)) is not None:
             times.append(one)
-            loops = "" if one.loops is None else f"{one.loops:.3f}"
-            print(f"| {one.words} | {one.edges} | {one.vectors:.4f} | {loops} |", flush=True)
-    vectors = [(one.words, one.vectors) for one in times]
-    series = {"vectors": vectors, "loops": [(one.words, one.loops) for one in times if one.loops is not None]}
+            last = "" if one.interpreted is None else f"{one.interpreted:.3f}"
+            print(f"| {one.words} | {one.edges} | {one.vectors:.4f} | {one.loops:.4f} | {last} |", flush=True)
+    series = {
+        "vectors": [(one.words, one.vectors) for one in times],
+        "loops": [(one.words, one.loops) for one in times],
+        "interpreted": [(one.words, one.interpreted) for one in times if one.interpreted is not None],
+    }
     fits = {name: cubic(points) for name, points in series.items()}
     print(
         "\n" + "\n".join(f"{name}: {fit.constant:.3g} n^3 CPU seconds (R^2 {fit.r2:.2f})" for name, fit in fits.items())
     )
-    print(f"ratio: {fits['loops'].constant / fits['vectors'].constant:.0f}")
+    for name in ("loops", "interpreted"):
+        print(f"{name} to vectors: {fits[name].constant / fits['vectors'].constant:.0f}")
     if options.plot is not None:
         plot(series, fits, options.plot)
 
@@ -186,7 +231,7 @@ def plot(series: dict[str, Points], fits: dict[str, Fit], path: Path, floor: flo
         parts.append(text(place(n, floor)[0], height - edge + 16, f"{n}"))
     for power in range(-4, int(np.floor(np.log10(slowest))) + 1):
         parts.append(text(edge - 6, place(1, 10.0**power)[1] + 4, f"{10.0**power:g}", "end"))
-    for (name, points), fill in zip(series.items(), ("black", "white"), strict=True):
+    for (name, points), fill in zip(series.items(), ("black", "gray", "white"), strict=True):
         constant, last = fits[name].constant, max(n for n, _ in points)
         first = max(1.0, (floor / constant) ** (1 / 3))
         (x0, y0), (x1, y1) = place(first, constant * first**3), place(last, constant * last**3)
@@ -210,7 +255,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--smooth-words", type=float, default=0.0)
     parser.add_argument("--max-length", type=int, default=40, help="of dev sentences")
     parser.add_argument("--speed", action="store_true", help="times, of a model with the first of --clustered")
-    parser.add_argument("--loop-length", type=int, default=20, help="longer sentences are not tried by loops")
+    parser.add_argument("--loop-length", type=int, default=20, help="longer ones are not interpreted")
     parser.add_argument("--each", type=int, default=1, help="sentences of every length that are timed")
     parser.add_argument("--plot", type=Path)
     options = parser.parse_args(arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from latree.forms.factored import NO_RELATION, Factored, no_statistics, with_wor
 from latree.grammar import NONE, Grammar
 from latree.infer import infer, inside_only
 from latree.prune import prune, rule_finder
+from latree.sampling import sample_derivation
 from latree.subtypes import Layout
 from tests import svs_loops
 from tests.enumerate import random_grammar
@@ -189,6 +191,22 @@ def rule_sums(one: Example, layout: Layout, stats: sparse.Sparse) -> Floats:
     sums = np.zeros_like(one.weights.rule)
     np.add.at(sums, (rule, np.where(one.weights.label[rule, 0] == NO_RELATION, y, x)), stats.value)
     return sums
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_samples_follow_the_posterior(seed: int) -> None:
+    _, forest, weights, width, _ = example(seed, (3,), concepts=2, most=30)
+    _, inside = inside_only(forest, weights, width)
+    posterior = {
+        tuple(sorted(edges)): sum(weight for _, weight in svs_loops.assignments(forest, weights, width, edges))
+        for edges in all_edge_sets(forest, int(forest.root[0]))
+    }
+    total, draws, rng = sum(posterior.values()), 500, np.random.default_rng(seed)
+    drawn = Counter(tuple(sorted(sample_derivation(forest, weights, inside, rng))) for _ in range(draws))
+    assert set(drawn) <= set(posterior)
+    for edges, weight in posterior.items():
+        p = weight / total
+        assert abs(drawn[edges] / draws - p) < 4.5 * np.sqrt(p / draws) + 1 / draws
 
 
 def test_posteriors_without_statistics() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from latree.arrays import Floats, Longs
 from latree.binary import Node, longest_unary_chain
 from latree.errors import LatreeError
 from latree.forest import PASS, Forest, L, P, R
-from latree.forms.sparse import Sparse
 from latree.grammar import NONE
 from latree.infer import Messages
 from latree.subtypes import Layout
@@ -26,8 +27,24 @@ def _choose(odds: Floats, rng: np.random.Generator) -> int:
 # -- given words
 
 
+class Tables(Protocol):
+    """Weights that can tell of a rule how likely its children's subtypes are, for one of its parent's."""
+
+    def table(self, rule: int, x: int, shape: tuple[int, int], /) -> Floats: ...
+
+
+class TablesAndWords(Tables, Protocol):
+    """And what each subtype of a tag says of a word."""
+
+    @property
+    def entry(self) -> Floats: ...
+
+    @property
+    def entry_start(self) -> Longs: ...
+
+
 def sample_derivation(
-    forest: Forest, weights: Sparse, inside: Messages, rng: np.random.Generator, sentence: int = 0
+    forest: Forest, weights: TablesAndWords, inside: Messages, rng: np.random.Generator, sentence: int = 0
 ) -> list[int]:
     """The edges of a derivation drawn from its probability given the words, subtypes drawn along with it.
 
@@ -60,20 +77,15 @@ def _keeps_subtype(forest: Forest, rule: int) -> bool:
     return rule == PASS or rule >= forest.rules
 
 
-def _below(forest: Forest, weights: Sparse, inside: Messages, edge: int, subtype: int) -> tuple[Floats, float]:
+def _below(forest: Forest, weights: TablesAndWords, inside: Messages, edge: int, subtype: int) -> tuple[Floats, float]:
     """How likely each pair of the children's subtypes is below an edge, [left, right] with a log scale."""
     (left, left_scale), (right, right_scale) = (_message(inside, int(forest.ends[edge, port])) for port in (L, R))
-    rule, scale = int(forest.rule[edge]), left_scale + right_scale
+    rule, scale, shape = int(forest.rule[edge]), left_scale + right_scale, (len(left), len(right))
     if _keeps_subtype(forest, rule):
         own = left[subtype if len(left) > 1 else 0]
         entry = 1.0 if rule == PASS else weights.entry[weights.entry_start[rule - forest.rules] + subtype]
         return np.array([[own * entry]]), scale
-    row = weights.rule_row[rule] + subtype
-    cells = slice(weights.row[row], weights.row[row + 1])
-    y, z = weights.pair[weights.rule_pair[rule] + weights.cell_pair[cells]].T
-    table = np.zeros((len(left), len(right)))
-    table[y, z] = weights.value[cells] * left[y] * right[z]
-    return table, scale
+    return weights.table(rule, subtype, shape) * left[:, None] * right, scale
 
 
 def _children(
@@ -93,12 +105,12 @@ def _children(
 class Drawer:
     """Draws trees or tag sequences of a grammar's own, with words from the known ones under each tag."""
 
-    def __init__(self, layout: Layout, theta: Floats, lexicon: Lexicon) -> None:
-        self.layout, self.theta, self.lexicon = layout, theta, lexicon
+    def __init__(self, layout: Layout, weights: Tables, lexicon: Lexicon) -> None:
+        self.layout, self.weights, self.lexicon = layout, weights, lexicon
         parents = layout.grammar.rules[:, 0]
         self.order: Longs = np.argsort(parents, kind="stable")
         self.first = np.searchsorted(parents[self.order], np.arange(len(layout.size) + 1))
-        self.choices: dict[tuple[int, int], tuple[Longs, Floats]] = {}
+        self.odds: dict[tuple[int, int], Floats] = {}
 
     def tree(self, rng: np.random.Generator) -> Node:
         """A binary tree; one with longer unary chains than the parser allows is drawn anew, so that each can be
@@ -123,22 +135,17 @@ class Drawer:
 
     def _rule(self, symbol: int, subtype: int, rng: np.random.Generator) -> tuple[int, int, int]:
         """A rule of the symbol's, and subtypes for its children."""
-        if (symbol, subtype) not in self.choices:
-            self.choices[symbol, subtype] = self._choices(symbol, subtype)
-        cells, cumulative = self.choices[symbol, subtype]
-        k = int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"))
-        rule, y, z = cells[k].tolist()
+        rules = self.order[self.first[symbol] : self.first[symbol + 1]]
+        if (symbol, subtype) not in self.odds:
+            self.odds[symbol, subtype] = np.array([self._table(int(rule), subtype).sum() for rule in rules])
+        rule = int(rules[_choose(self.odds[symbol, subtype], rng)])
+        table = self._table(rule, subtype)
+        y, z = divmod(_choose(table, rng), table.shape[1])
         return rule, y, z
 
-    def _choices(self, symbol: int, subtype: int) -> tuple[Longs, Floats]:
-        """All (rule, y, z) of some weight, and the weights summed up."""
-        cells, weights = [], []
-        for rule in self.order[self.first[symbol] : self.first[symbol + 1]]:
-            table = self.layout.tensor(self.theta, int(rule))[subtype]
-            y, z = np.nonzero(table)
-            cells.append(np.stack([np.full(len(y), rule), y, z], 1))
-            weights.append(table[y, z])
-        return np.concatenate(cells), np.cumsum(np.concatenate(weights))
+    def _table(self, rule: int, subtype: int) -> Floats:
+        _, left, right = self.layout.dims[rule].tolist()
+        return self.weights.table(rule, subtype, (left, right))
 
     def _word(self, symbol: int, subtype: int, rng: np.random.Generator) -> str:
         tag = symbol - self.layout.grammar.first_tag

@@ -6,6 +6,7 @@ thing: a headword is a concept of its own, or belongs to several (eqns 18 to 21)
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,10 +19,13 @@ from scipy.sparse import csr_array
 
 from latree.arrays import Floats, Ints, Longs
 from latree.binary import Node
+from latree.errors import LatreeError
 from latree.forms.factored import NO_RELATION
 from latree.grammar import NONE, Grammar, inner_nodes, rule_symbols, tagged_words
 from latree.relational_clusters import PairCounts
 from latree.relations import ANY, Relation, head_words, relation_of
+
+MOST_BYTES = 2**32  # of the relations between headwords
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +127,11 @@ def _pair_counts(counts: Counter[tuple[int, int, int]], headwords: int, relation
 
 def head_relations(pairs: PairCounts) -> Floats:
     """L(l) of the lexicalised parser: relative frequency of a child's headword given the parent's (eqn 8)."""
-    table = np.zeros((pairs.relations, pairs.headwords, pairs.headwords))
+    shape = (pairs.relations, pairs.headwords, pairs.headwords)
+    if (size := math.prod(shape) * 8) > MOST_BYTES:
+        told = f"{pairs.headwords - 1} headwords, each a concept, need relations of {size / 2**30:.0f} GiB"
+        raise LatreeError(f"{told}; take fewer headwords, or cluster them")
+    table = np.zeros(shape)
     np.add.at(table, (pairs.relation, pairs.parent, pairs.child), pairs.count)
     return normalised(table)
 

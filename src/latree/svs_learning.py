@@ -94,10 +94,11 @@ class FactoredEm:
         return float(found.log_z.sum()), stats
 
     def _occurrences(self, stats: Factored) -> Floats:
-        """[symbols, concepts] expected: phrases as parents of rules, tags over words, the root as its child's."""
+        """[symbols, concepts] expected: phrases as parents of rules, tags over words; the root has no concept."""
         rules, grammar = self.treebank.grammar.rules, self.treebank.grammar
         found = np.zeros((len(grammar.symbols), stats.rule.shape[1]))
         np.add.at(found, rules[:, 0], stats.rule)
+        found[0] = 0.0
         concepts = stats.entry.reshape(-1, stats.rule.shape[1])
         np.add.at(found, grammar.first_tag + self.lexical.entries.tag, concepts)
         return found

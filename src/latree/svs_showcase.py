@@ -105,9 +105,10 @@ class SvsShowcase:
         used, so that neither rare rules nor rare concepts come first."""
         rules, joint = self._joint(symbols)
         share, each = self.shares(symbols), normalised(joint.T).T
-        mean = np.clip(each @ share, 0.0, 1.0)
-        rest = np.clip(1 - each, 0.0, 1.0), 1 - mean[:, None]
-        told = (rel_entr(each, mean[:, None]) + rel_entr(*rest)) @ share
+        mean, found = each @ share, share > 0  # others would be infinities times zero
+        told = np.zeros(len(rules))
+        for used in (each[:, found], np.clip(1 - each[:, found], 0.0, 1.0)):  # or not
+            told += rel_entr(used, (used @ share[found])[:, None]) @ share[found]
         best = _best(range(len(rules)), told, top)
         return [Contrast(rules[k], float(mean[k]), each[k]) for k, _ in best]
 

@@ -136,14 +136,14 @@ def train(
     theta: float = typer.Option(
         1.0, "--theta", min=0.0, max=1.0, help="gm-lveg: of k more than k-min, k-min + k ** theta are kept."
     ),
-    headwords: int = typer.Option(None, "--headwords", min=0, help="svs: words told apart as heads of phrases (1000)."),
+    headwords: int = typer.Option(None, "--headwords", min=0, help="svs: words told apart as heads of phrases (5000)."),
     clusters: int = typer.Option(
-        None, "--clusters", min=0, help="svs: concepts that these are clustered into (10); 0: each is one."
+        None, "--clusters", min=0, help="svs: concepts that these are clustered into (20); 0: each is one."
     ),
-    refine: int = typer.Option(None, "--refine", min=0, help="svs: iterations of EM over the trees that follow (0)."),
+    refine: int = typer.Option(None, "--refine", min=0, help="svs: iterations of EM over the trees that follow (50)."),
     heads: str = typer.Option(None, "--heads", help="svs: a head table by name, or a file; else chosen by the labels."),
     rule_smoothing: float = typer.Option(
-        None, "--rule-smoothing", min=0.0, help="svs: tokens' worth of a rule's frequency for all concepts (0)."
+        None, "--rule-smoothing", min=0.0, help="svs: tokens' worth of a rule's frequency for all concepts (5)."
     ),
     word_smoothing: float = typer.Option(
         None, "--word-smoothing", min=0.0, max=1.0, help="svs: share of a word's probability for all concepts (0)."

@@ -32,6 +32,14 @@ class Factored(NamedTuple):
     entry: Floats  # lexical entries, end to end
     entry_start: Longs  # [entries + 1]
 
+    def table(self, rule: int, x: int, shape: tuple[int, int]) -> Floats:
+        """T[x], for one concept of the parent."""
+        found, (first, second) = np.ones(shape), self.label[rule]
+        found *= (self.rule[rule] if first == NO_RELATION else self.rule[rule, x] * self.relation[first, x])[:, None]
+        if second != NO_RELATION:
+            found *= self.relation[second, x]
+        return found
+
 
 def with_words(weights: Factored, emissions: Floats) -> Factored:
     """The lexical entries of one batch: [words, tags' concepts laid end to end], an entry a word and tag."""

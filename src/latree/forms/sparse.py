@@ -43,6 +43,15 @@ class Sparse(NamedTuple):
     entry: Floats  # lexical entries, end to end
     entry_start: Longs  # [entries + 1]
 
+    def table(self, rule: int, x: int, shape: tuple[int, int]) -> Floats:
+        """T[x], for one subtype of the parent."""
+        row = self.rule_row[rule] + x
+        cells = slice(self.row[row], self.row[row + 1])
+        y, z = self.pair[self.rule_pair[rule] + self.cell_pair[cells]].T
+        found = np.zeros(shape)
+        found[y, z] = self.value[cells]
+        return found
+
 
 def sparse(layout: Layout, theta: Floats, place: Longs | None = None) -> Sparse:
     """The cells of full tensors that have some weight, or those that are named; no lexical entries yet."""

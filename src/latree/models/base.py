@@ -15,7 +15,7 @@ from latree.arrays import Floats, Longs
 from latree.derivations import Derivation
 from latree.errors import LatreeError
 from latree.forest import Forest, Piece
-from latree.forms.sparse import Sparse, no_statistics, sparse, with_words
+from latree.forms.sparse import no_statistics, sparse, with_words
 from latree.grammar import Grammar
 from latree.infer import Inference, infer, inside_only
 from latree.kbest import k_best
@@ -72,7 +72,7 @@ class ForestModel(ABC, Generic[Result]):
     grammar: Grammar
     lexicon: Lexicon
     theta: Floats  # weights of the rules, tensors laid end to end
-    tensors: Sparse  # the rules' weights
+    tensors: Any  # the rules' weights, in the model's form
     _latest: tuple[Floats, Any] | None = None
     _drawer: Drawer | None = None
 
@@ -154,10 +154,9 @@ class ForestModel(ABC, Generic[Result]):
             self._latest = (emissions, self.weights(emissions))
         return self._latest[1]
 
-    def cells_of(self, emissions: Floats) -> Sparse:
-        """The weights as tensors, for what goes through subtypes one by one."""
-        weights: Sparse = self._weights_of(emissions)
-        return weights
+    def cells_of(self, emissions: Floats) -> Any:
+        """The weights in a form that lets one go through subtypes one by one."""
+        return self._weights_of(emissions)
 
     def infer(self, forest: Forest, emissions: Floats) -> Inference:
         """Posteriors of a forest whose lexical entries are these."""
@@ -275,7 +274,7 @@ class ForestModel(ABC, Generic[Result]):
     def drawer(self) -> Drawer:
         """Draws sentences of the model's own."""
         if self._drawer is None:
-            self._drawer = Drawer(Layout(self.grammar, self.widths()), self.theta, self.lexicon)
+            self._drawer = Drawer(Layout(self.grammar, self.widths()), self.tensors, self.lexicon)
         return self._drawer
 
     def log_prob(self, tokens: Sequence[str]) -> float:

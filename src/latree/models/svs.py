@@ -24,7 +24,6 @@ from latree.latent_treebank import LatentTreebank, LexicalLayout
 from latree.models.parser import Parser, tagged_sentences
 from latree.relational_clusters import fit
 from latree.relations import HeadBinarization, Relation
-from latree.sampling import Drawer
 from latree.search import Search
 from latree.subtypes import Layout
 from latree.svs_choice import chosen_edges
@@ -51,14 +50,19 @@ BLUR = 0.1  # before EM over the trees
 class SvsOptions:
     """The constants of the model."""
 
-    headwords: int = 1000  # the commonest words; all others are one
-    clusters: int = 10  # concepts that headwords are clustered into; 0: each headword is a concept
+    headwords: int = 5000  # the commonest words; all others are one
+    clusters: int = 20  # concepts that headwords are clustered into; 0: each headword is a concept
     iterations: int = 100  # of EM over pairs of headwords
     starts: int = 4  # of that EM, of which the likeliest is kept
     least: int = 10  # rarer relations have no context of their own
-    refinements: int = 0  # iterations of EM over the trees that follow; the paper has none
-    rule_smoothing: float = 0.0  # tokens' worth of the rules' frequencies for all concepts together, in theta_M
+    refinements: int = 50  # iterations of EM over the trees that follow, where there are clusters; the paper has none
+    rule_smoothing: float = 5.0  # tokens' worth of the rules' frequencies for all concepts together, in theta_M
     word_smoothing: float = 0.0  # share of P(w | lc) for all concepts together, in what a concept says of words
+
+    @property
+    def refines(self) -> bool:
+        """Where each headword is a concept, trees leave nothing to expect."""
+        return self.clusters > 0 and self.refinements > 0
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -114,9 +118,9 @@ class Svs(Parser):
         lexical = treebank.lexical(Layout(self.grammar, self.widths()))
         vocabulary = treebank.vocabulary
         weights = from_counts(counts, relation, self.concept_of, self.structure, lexical, self.headwords, vocabulary)
-        em = FactoredEm(treebank, lexical, self.structure, self.widths())
-        weights = em.run(weights, self.options.refinements, watch)
-        if self.options.refinements:
+        if self.options.refines:
+            em = FactoredEm(treebank, lexical, self.structure, self.widths())
+            weights = em.run(weights, self.options.refinements, watch)
             self.concept_of = self._concepts_of_words(weights, lexical, vocabulary)
         rules, tokens = self.grammar.rules, self.options.rule_smoothing
         self.rule = smoothed(weights.rule, weights.prior, self.theta, self.structure, rules, tokens)
@@ -129,7 +133,7 @@ class Svs(Parser):
             self.concept_of = np.eye(counts.pairs.headwords)
             return head_relations(counts.pairs)
         clusters = fit(counts.pairs, self.options.clusters, self.options.iterations, self.seed, self.options.starts)
-        if self.options.refinements:
+        if self.options.refines:
             clusters = clusters.blurred(BLUR)
         self.concept_of = clusters.concept_given_word()
         return clusters.child_given_parent
@@ -149,7 +153,7 @@ class Svs(Parser):
 
     def prepare_weights(self) -> None:
         nothing = np.zeros(0), np.zeros(1, np.int64)
-        self.form = Factored(self.rule, self.relation, self.structure.label, *nothing)
+        self.tensors = Factored(self.rule, self.relation, self.structure.label, *nothing)
         self.tag_concepts = normalised(self.prior[self.grammar.first_tag :])
 
     def widths(self) -> Longs:
@@ -173,7 +177,7 @@ class Svs(Parser):
         return super().coarse(np.ascontiguousarray(emissions[:, : len(self.grammar.tags)]))
 
     def weights(self, emissions: Floats) -> Any:
-        return with_words(self.form, emissions[:, len(self.grammar.tags) :])
+        return with_words(self.tensors, emissions[:, len(self.grammar.tags) :])
 
     def no_statistics(self, weights: Any) -> Any:
         return no_statistics(weights)
@@ -186,13 +190,6 @@ class Svs(Parser):
     def log_z(self, search: Search) -> Floats:
         """Over what survives pruning: a lower bound, close when little was pruned."""
         return search.inference.log_z
-
-    @property
-    def drawer(self) -> Drawer:
-        raise LatreeError("no sentence can be drawn from an svs; its words depend on more than their tags")
-
-    def cells_of(self, emissions: Floats) -> Any:
-        raise LatreeError("trees are not drawn from an svs; other kinds can")
 
     def viterbi_scores(self, search: Search) -> Floats:
         """Zero on the derivation that the paper's parser chooses (`svs_choice`)."""
