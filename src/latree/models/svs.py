@@ -53,7 +53,7 @@ class SvsOptions:
     headwords: int = 5000  # the commonest words; all others are one
     clusters: int = 20  # concepts that headwords are clustered into; 0: each headword is a concept
     iterations: int = 100  # of EM over pairs of headwords
-    starts: int = 4  # of that EM, of which the likeliest is kept
+    starts: int = 10  # of that EM, of which the likeliest is kept
     least: int = 10  # rarer relations have no context of their own
     refinements: int = 50  # iterations of EM over the trees that follow, where there are clusters; the paper has none
     rule_smoothing: float = 5.0  # tokens' worth of the rules' frequencies for all concepts together, in theta_M
