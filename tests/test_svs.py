@@ -573,6 +573,38 @@ def test_what_an_svs_does_not_do_is_told() -> None:
         model.kbest(words, 3, "viterbi")
 
 
+@pytest.fixture(scope="module")
+def two_headed() -> Svs:
+    """The head of Y Y X is on the right, that of Y Y Y on the left; between them they make rules for either."""
+    heads = HeadRules.parse(["S left X"], "two", "<two>")
+    trees = [Tree.read(text) for text in ("(ROOT (S (Y a) (Y b) (X c)))", "(ROOT (S (Y a) (Y b) (Y c)))")]
+    options = SvsOptions(headwords=3, clusters=2, least=1, refinements=3)
+    return Svs(options=options, heads=heads, lexicon=LexiconOptions(rare=0)).fit(trees)
+
+
+def test_a_trees_probability_is_that_of_all_its_derivations(two_headed: Svs) -> None:
+    words = ["a", "b", "c"]
+    emissions = two_headed.emissions(words)
+    forest = assemble([two_headed.prune(two_headed.coarse(emissions), 0.0)], len(two_headed.grammar.rules))
+    derivations = list(all_edge_sets(forest, int(forest.root[0])))
+    listed = two_headed.kbest(words, 10)
+    assert len(listed) == len({parse.tree for parse in listed}) < len(derivations)
+    sums = np.logaddexp.reduce([parse.log_joint for parse in listed])
+    assert sums == pytest.approx(two_headed.log_inside(forest, emissions)[0])
+    for parse in listed:
+        assert parse.tree is not None
+        assert parse.log_joint == pytest.approx(two_headed.log_prob_tree(parse.tree))
+    tree = Tree.read("(ROOT (S (Y a) (Y b) (Y c)))")
+    own, _ = two_headed.tree_forest(tree)
+    assert two_headed.log_prob_tree(tree) > two_headed.log_inside(own, emissions)[0]
+
+
+def test_k_best_lists_have_k_trees_where_there_are(two_headed: Svs) -> None:
+    for k in (1, 2):
+        assert len(two_headed.kbest(["a", "b", "c"], k)) == k
+    assert two_headed.log_prob_tree(Tree.read("(ROOT (Q (Y a)))")) == -np.inf
+
+
 def test_sentences_of_its_own() -> None:
     """Every tree is drawn as often as it is probable, whatever its concepts."""
     trees = [Tree.read(text) for text in TINY]

@@ -1,7 +1,8 @@
 """Relational clusters of headwords ("Structured Vectorial Semantics for Broad-coverage Parsing", eqns 13 to 17).
 
-The data is a table of how often a headword h' modifies a headword h in a relation l.  Behind every word stands a latent
-concept, i behind the parent's and i' behind the child's, and a pair is made in four steps:
+The data is a table of how often a constituent of headword h has a child of headword h' in a relation l; where the child
+is the head, h' is h.  Behind every word stands a latent concept, i behind the parent's and i' behind the child's, and a
+pair is made in four steps:
 
     P(h, h' | l) = sum over i, i' of  P_E(i)  P_H(h | i)  P_L(i' | i; l)  P_H(h' | i')            (eqn 13, less P(l))
 
@@ -34,7 +35,7 @@ Watch = Callable[[int, float], None]
 
 @dataclass(frozen=True)
 class PairCounts:
-    """How often `child` modifies `parent` in `relation`: one entry a row; headwords and relations are numbers from 0.
+    """How often `child` stands under `parent` in `relation`: an entry a row; headwords and relations are numbers.
 
     An entry may occur more than once, and in any order; `fit` sorts them and adds them up.
     """

@@ -1,8 +1,8 @@
-"""From a tree to the vectors of its constituents, and how alike two vectors are.
+"""From a tree to all its derivations and to the vectors of its constituents, and how alike two vectors are.
 
-A tree does not say which children are heads.  Head rules do, and trees of the treebank are read by them; but a parser
-is free to take any child for the head, and what it found may need rules that the head rules never lead to.  Such a tree
-is read by all its derivations at once: every choice of heads, and every order in which modifiers are added.
+A tree does not say which children are heads.  Head rules do, and a treebank is counted by them; but a parser is free to
+take any child for the head, and what it found may need rules that the head rules never lead to.  Hence a tree is read
+by all its derivations at once: every choice of heads, and every order in which modifiers are added.
 """
 
 from __future__ import annotations
@@ -48,15 +48,6 @@ class TreeForest(NamedTuple):
 
     forest: Forest
     constituent: Longs  # [items] a number that items of one constituent share; NONE for parts, tags and the root
-
-
-# -- one derivation
-
-
-def one_derivation(forest: Forest, grammar: Grammar) -> TreeForest:
-    """A forest in which every phrase is a constituent of its own."""
-    is_phrase = np.array([grammar.symbols[symbol].kind == "phrase" for symbol in forest.symbol.tolist()])
-    return TreeForest(forest, np.where(is_phrase, np.arange(len(is_phrase)), NONE))
 
 
 # -- all derivations

@@ -3,9 +3,8 @@ for all categories ("Structured Vectorial Semantics for Broad-coverage Parsing")
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -13,18 +12,18 @@ from numpy.typing import NDArray
 
 from latree.arrays import Floats, Longs
 from latree.binary import Node
+from latree.derivations import Derivation
 from latree.errors import LatreeError
-from latree.forest import UnknownRuleError
 from latree.forms.factored import Factored, no_statistics, with_words
 from latree.grammar import count_rules, normalise
 from latree.heads import HeadRules
-from latree.infer import infer
 from latree.labels import LabelRules
 from latree.latent_treebank import LatentTreebank, LexicalLayout
 from latree.models.parser import Parser, tagged_sentences
 from latree.relational_clusters import fit
 from latree.relations import HeadBinarization, Relation
-from latree.search import Search
+from latree.results import Parse
+from latree.search import Objective, Search
 from latree.subtypes import Layout
 from latree.svs_choice import chosen_edges
 from latree.svs_counts import HeadCounts, Headwords, Structure, count_heads, head_relations, normalised, structure
@@ -35,7 +34,6 @@ from latree.svs_vectors import (
     TreeForest,
     Vector,
     all_derivations,
-    one_derivation,
     read_vectors,
     similarity,
 )
@@ -191,6 +189,30 @@ class Svs(Parser):
         """Over what survives pruning: a lower bound, close when little was pruned."""
         return search.inference.log_z
 
+    # -- trees, which may have several derivations: by other heads, or modifiers in another order
+
+    def log_prob_tree(self, tree: Tree) -> float:
+        """log P(T, w) over all its derivations; -inf where the grammar has none."""
+        derivations, emissions = self._derivations(tree)
+        return -np.inf if derivations is None else float(self.log_inside(derivations.forest, emissions)[0])
+
+    def result(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Parse:
+        """The tree of a derivation, with the probability of the tree."""
+        parse = super().result(tokens, search, derivation, which)
+        return parse if parse.tree is None else replace(parse, log_joint=self.log_prob_tree(parse.tree))
+
+    def kbest(self, tokens: Sequence[str], k: int, objective: Objective = "max-rule") -> list[Parse]:
+        """The k best trees: that of a better derivation comes first, and no tree twice."""
+        asked = k
+        while True:
+            found = super().kbest(tokens, asked, objective)
+            trees = {parse.tree: parse for parse in reversed(found)}
+            if len(trees) >= k or len(found) < asked:
+                return list(reversed(trees.values()))[:k]
+            asked *= 2
+
+    # -- search
+
     def viterbi_scores(self, search: Search) -> Floats:
         """Zero on the derivation that the paper's parser chooses (`svs_choice`)."""
         scores = np.full(len(search.forest.rule), -np.inf)
@@ -205,27 +227,20 @@ class Svs(Parser):
     # -- vectors
 
     def vectors(self, tree: Tree) -> list[ConstituentVector]:
-        """A vector over concepts for every constituent of a tree, the largest first; tags are left out.
+        """A vector over concepts for every constituent of a tree, the largest first; tags are left out."""
+        derivations, emissions = self._derivations(tree)
+        found = None if derivations is None else self.infer(derivations.forest, emissions)
+        if derivations is None or found is None or not np.isfinite(found.log_z[0]):
+            raise LatreeError("the grammar does not derive this tree, so that its constituents have no vectors")
+        return read_vectors(self.grammar, derivations, found)
 
-        Heads are chosen by the head rules, or where the grammar lacks rules for these, in every way there is.
-        """
+    def _derivations(self, tree: Tree) -> tuple[TreeForest | None, Floats]:
+        """A tree with every choice of heads, where the grammar has any, and what is known of its words."""
         cleaned = self.labels.clean(tree)
         if cleaned is None:
             raise LatreeError("the tree has no words")
-        weights = self.weights(self.emissions(cleaned.words()))
-        for derivations in self._derivations(cleaned):
-            found = infer(derivations.forest, weights, no_statistics(weights), self.widths())
-            if np.isfinite(found.log_z[0]):
-                return read_vectors(self.grammar, derivations, found)
-        raise LatreeError("the grammar does not derive this tree, so that its constituents have no vectors")
-
-    def _derivations(self, tree: Tree) -> Iterator[TreeForest]:
-        """As the head rules say; where that will not do, with every choice of heads."""
-        with suppress(UnknownRuleError):
-            yield one_derivation(self.tree_forest(tree)[0], self.grammar)
         binarization: HeadBinarization = self.binarization  # type: ignore[assignment]
-        if (derivations := all_derivations(tree, self.grammar, binarization)) is not None:
-            yield derivations
+        return all_derivations(cleaned, self.grammar, binarization), self.emissions(cleaned.words())
 
     def sentence_vector(self, tree: Tree) -> ConstituentVector:
         """That of the topmost constituent, whose head is the sentence's."""
