@@ -7,61 +7,23 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from latree.cli import common, training
+from latree.cli import common, model_options, training
+from latree.cli.model_options import Kind
 from latree.errors import LatreeError
 
 if TYPE_CHECKING:
-    from latree.binary import Binarization
     from latree.checkpoint import Checkpoint
-    from latree.heads import HeadRules
-    from latree.labels import LabelRules
     from latree.models.base import ForestModel
-    from latree.split_merge import SplitMergeOptions
     from latree.treebank import Format
-    from latree.words import LexiconOptions
 
 
 Dev = Callable[[Any], dict[str, Any]] | None
-
-
-class Kind(StrEnum):
-    pcfg = "pcfg"
-    hmm = "hmm"
-    lvg = "lvg"
-    lvg_d = "lvg-d"
-    gm_lveg = "gm-lveg"
-    svs = "svs"
-
-
-_LONG = (Kind.lvg, Kind.lvg_d, Kind.gm_lveg)  # trained in rounds or epochs, with checkpoints
-
-# The options that only some kinds have a use for.
-_LABELS = ("labels", "phrase_cuts", "tag_cuts", "prefix_end")
-_FOR_PARSERS = (*_LABELS, "binarize", "horizontal", "vertical")
-_FOR_SUBTYPES = ("rounds", "subtypes", "tolerance", "merge")
-_ITERATIONS = ("split_iterations", "merge_iterations", "smooth_iterations")
-_FOR_EM = ("rounds", "subtypes", "merge", "merge_iterations", "smooth_iterations")
-_FOR_VARIATIONAL = ("truncation", "concentration")
-_LIMIT = ("k_min", "k_max", "theta")
-_FOR_GAUSSIANS = ("dim", "components", "grow", "covariance", "looseness", *_LIMIT)
-_FOR_GRADIENTS = ("epochs", "batch", "rate", "start", "max_length")
-_FOR_LOGLINEAR = ("penalty", "strength", "scales", "spans", "iterations", "stochastic")
-_FOR_CONCEPTS = ("headwords", "clusters", "refine", "heads", "rule_smoothing", "word_smoothing")
-_OPTIONS_OF = {
-    Kind.pcfg: _FOR_PARSERS,
-    Kind.hmm: ("column",),
-    Kind.lvg: (*_FOR_PARSERS, "column", *_FOR_SUBTYPES, *_ITERATIONS, "estimator", *_FOR_VARIATIONAL),
-    Kind.lvg_d: (*_FOR_PARSERS, "column", "rounds", "subtypes", *_FOR_GRADIENTS, *_FOR_LOGLINEAR),
-    Kind.gm_lveg: (*_FOR_PARSERS, "column", "rounds", *_FOR_GRADIENTS, *_FOR_GAUSSIANS),
-    Kind.svs: (*_LABELS, *_FOR_CONCEPTS),  # binarised by heads
-}
 
 
 def train(
@@ -155,49 +117,24 @@ def train(
 ) -> None:
     """Train a model on a treebank and write it to one file."""
     started = time.process_time()
-    _check_options(context, kind)
-    _check_estimator(context, estimator)
+    model_options.check_options(context, kind)
+    model_options.check_estimator(context, estimator)
     _check_output(output)
     _check_dev(kind, dev, form)
-    if resume and kind not in _LONG and not quiet:
+    if resume and kind not in model_options.LONG and not quiet:
         common.note(f"a {kind} trains in one pass: there is nothing to resume, training from the start")
-    options: dict[str, Any] = {"unknown": unknown, "lexicon": _lexicon_options(rare)}
-    tags = kind is Kind.hmm or (kind in _LONG and _is_conllu(treebank, form))
-    if tags:
-        options["column"] = tag_column = training.choose_column(treebank, form, column)
-    else:
-        options["labels"] = _label_rules(labels, phrase_cuts, tag_cuts, prefix_end)
-    if kind is Kind.svs:
-        constants: dict[str, Any] = {"headwords": headwords, "clusters": clusters, "refinements": refine}
-        constants |= {"rule_smoothing": rule_smoothing, "word_smoothing": word_smoothing}
-        options |= _concepts(seed, heads, constants)
-    elif not tags:
-        options["binarization"] = _binarization(binarize, horizontal, vertical)
-    if kind is Kind.lvg:
-        counts = {"split_iterations": split_iterations, "merge_iterations": merge_iterations}
-        counts |= {"smooth_iterations": smooth_iterations}
-        options |= {"seed": seed, "options": _split_merge(merge, tolerance, counts)}
-        options |= {"subtypes": subtypes or 8} if tags else {"rounds": rounds, "subtypes": subtypes}
-        if estimator == "variational":
-            options |= _variational(tags, truncation, concentration)
-    given: dict[str, Any] = {"epochs": epochs, "batch": batch, "rate": rate, "start": start, "max_length": max_length}
-    if kind is Kind.lvg_d:
-        given |= {"penalty": penalty, "strength": strength, "scales": scales, "spans": spans}
-        given |= {"iterations": iterations, "stochastic": stochastic}
-        options = _loglinear(tags, seed, rounds, subtypes, options, given)
-    if kind is Kind.gm_lveg:
-        given |= {"dim": dim, "components": components, "grow": grow, "covariance": covariance}
-        given |= {"looseness": looseness, "k_min": k_min, "k_max": k_max, "theta": theta}
-        options = _gaussian(tags, seed, rounds, options, given)
+    tags = kind is Kind.hmm or (kind in model_options.LONG and _is_conllu(treebank, form))
+    tag_column = training.choose_column(treebank, form, column) if tags else None
+    options = model_options.made_with(kind, tag_column, context.params)  # most parameters above are read there
     source: Iterator[Any]
-    if tags:
+    if tag_column is not None:
         source = training.read_all_tagged(treebank, form, tag_column)
     else:
         source = training.read_all_trees(treebank, form, kind)
     fresh = _model_class(kind, tags)(**options)
     data = common.with_progress(source, "reading", quiet)
     score = _dev_score(dev, form, jobs, quiet)
-    if kind in _LONG:
+    if kind in model_options.LONG:
         model = _fit_long(kind, fresh, data, output, score, resume=resume, quiet=quiet, jobs=jobs)
     elif kind is Kind.svs:
         model = _fit_concepts(fresh, data, quiet)
@@ -213,7 +150,7 @@ def train(
         if estimator == "variational":
             common.note(f"subtypes used, of {truncation} at most: {training.used_subtypes(model)}")
         common.note(f"{_size(model)}; {time.process_time() - started:.1f} CPU seconds; written to {output}")
-    if score is not None and kind not in _LONG:
+    if score is not None and kind not in model_options.LONG:
         model.training["dev"] = score(model)
         model.save(output)
 
@@ -223,65 +160,6 @@ def _dev_score(dev: str | None, form: Format | None, jobs: int, quiet: bool) -> 
     if dev is None:
         return None
     return lambda model: {"data": Path(dev).name, **training.score_dev(model, dev, form, jobs, quiet)}
-
-
-def _gaussian(tags: bool, seed: int, rounds: int, pruner: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """The options of a Gaussian mixture grammar, and with these its pruner, which the other options are for."""
-    from dataclasses import replace
-
-    from latree.lveg_training import LvegOptions
-    from latree.models.gm_lveg_tagger import TAGGING
-    from latree.models.hmm import Hmm
-    from latree.models.lvg import Lvg
-
-    _check_start(Kind.gm_lveg, given["start"], ("treebank", "subtypes"))
-    if tags and given["start"] == "subtypes":
-        raise LatreeError("--start subtypes is for parsers; a tagger begins as the treebank's")
-    own = {"options": replace(TAGGING if tags else LvegOptions(), **_not_none(given)), "seed": seed}
-    if tags:
-        return own | {"pruner": Hmm(**pruner), "column": pruner["column"]}
-    return own | {"pruner": Lvg(rounds=rounds, seed=seed, **pruner)}
-
-
-def _loglinear(
-    tags: bool, seed: int, rounds: int, subtypes: int | None, pruner: dict[str, Any], given: dict[str, Any]
-) -> dict[str, Any]:
-    """The options of a log-linear grammar, and with these the generative one that it begins at and prunes by."""
-    from latree.loglinear_training import LoglinearOptions
-    from latree.models.lvg import Lvg
-    from latree.models.lvg_tagger import LvgTagger
-
-    _check_start(Kind.lvg_d, given["start"], ("generative", "zero"))
-    own = {"options": LoglinearOptions(**_not_none(given)), "seed": seed}
-    if tags and given["spans"]:
-        raise LatreeError("--spans is for parsers; a tagger has no spans")
-    if tags:
-        return own | {"pruner": LvgTagger(subtypes=subtypes or 4, seed=seed, **pruner), "column": pruner["column"]}
-    if given["scales"] and subtypes is None:
-        subtypes = 2**rounds  # nothing is merged: what is not needed is not divided
-    return own | {"pruner": Lvg(rounds=rounds, subtypes=subtypes, seed=seed, **pruner)}
-
-
-def _concepts(seed: int, heads: str | None, constants: dict[str, Any]) -> dict[str, Any]:
-    """The options of structured vectorial semantics; its trees are binarised by their heads."""
-    from latree.models.svs import SvsOptions
-
-    return {"seed": seed, "options": SvsOptions(**_not_none(constants)), "heads": _head_rules(heads)}
-
-
-def _head_rules(heads: str | None) -> HeadRules | None:
-    """A table of latree's, or one in a file; none given: the treebank's labels decide."""
-    from latree.head_tables import TABLES
-    from latree.heads import HeadRules
-
-    if heads is None:
-        return None
-    names = (*TABLES, "default")
-    if heads in names:
-        return HeadRules.named(heads)
-    if not Path(heads).exists():
-        raise LatreeError(f"--heads {heads}: no such file, nor one of the head tables {', '.join(names)}")
-    return HeadRules.read(heads)
 
 
 def _fit_concepts(estimator: Any, data: Any, quiet: bool) -> Any:
@@ -297,33 +175,6 @@ def _fit_concepts(estimator: Any, data: Any, quiet: bool) -> Any:
         return estimator.fit(data, watch)
 
 
-def _check_start(kind: Kind, start: str | None, choices: tuple[str, ...]) -> None:
-    if start is not None and start not in choices:
-        raise typer.BadParameter(f"--start {start} is not for {kind}, which has {' and '.join(choices)}")
-
-
-def _not_none(given: dict[str, Any]) -> dict[str, Any]:
-    """What was not given is as the options have it."""
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def _check_options(context: typer.Context, kind: Kind) -> None:
-    """An option without effect is a misunderstanding."""
-    for other, names in _OPTIONS_OF.items():
-        for name in sorted(set(names) - set(_OPTIONS_OF[kind])):
-            source = context.get_parameter_source(name)
-            if source is not None and source.name == "COMMANDLINE":
-                raise typer.BadParameter(f"--{name.replace('_', '-')} is for {other}; {kind} has no use for it")
-
-
-def _check_estimator(context: typer.Context, estimator: str) -> None:
-    """The same of options that only the other estimator has a use for."""
-    for name in _FOR_EM if estimator == "variational" else _FOR_VARIATIONAL:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            raise typer.BadParameter(f"--{name.replace('_', '-')} has no effect with --estimator {estimator}")
-
-
 def _is_conllu(treebank: list[str], form: Format | None) -> bool:
     from latree.treebank import detect_format
 
@@ -336,27 +187,7 @@ def _is_conllu(treebank: list[str], form: Format | None) -> bool:
 def _model_class(kind: Kind, tags: bool) -> Any:
     from latree.models import model_class
 
-    return model_class(f"{kind}-tagger" if kind in _LONG and tags else kind)
-
-
-def _binarization(direction: Literal["right", "left"], horizontal: int, vertical: int) -> Binarization:
-    from latree.binary import Binarization
-
-    return Binarization(direction, horizontal, vertical)
-
-
-def _split_merge(merge: float, tolerance: float, counts: dict[str, int]) -> SplitMergeOptions:
-    from latree.split_merge import SplitMergeOptions
-
-    return SplitMergeOptions(merge_fraction=merge, tolerance=tolerance, **counts)
-
-
-def _variational(tags: bool, truncation: int, concentration: float) -> dict[str, Any]:
-    from latree.variational import VariationalOptions
-
-    if tags:
-        raise LatreeError("--estimator variational is for parsers; a tagger's subtypes are fitted by EM")
-    return {"estimator": "variational", "prior": VariationalOptions(truncation, concentration)}
+    return model_class(f"{kind}-tagger" if kind in model_options.LONG and tags else kind)
 
 
 def _fit_in_rounds(estimator: Any, data: Any, dev: Dev, checkpoint: Checkpoint, *, resume: bool, quiet: bool) -> Any:
@@ -427,24 +258,6 @@ def _check_output(output: Path) -> None:
         raise LatreeError(f"{output}: this is a directory; name a file")
     if not os.access(output.parent, os.W_OK):
         raise LatreeError(f"{output}: no permission to write into the folder {output.parent}")
-
-
-def _lexicon_options(rare: int | None) -> LexiconOptions | None:
-    if rare is None:
-        return None
-    from latree.words import LexiconOptions
-
-    return LexiconOptions(rare=rare)
-
-
-def _label_rules(preset: str, phrase_cuts: str | None, tag_cuts: str | None, prefix_end: str | None) -> LabelRules:
-    from dataclasses import replace
-
-    from latree.labels import LabelRules
-
-    given = {"phrase_cuts": phrase_cuts, "tag_cuts": tag_cuts, "prefix_end": prefix_end}
-    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    return replace(LabelRules.named(preset), **changes)
 
 
 def _size(model: ForestModel[Any]) -> str:
