@@ -1,6 +1,6 @@
 """What the vectors of structured vectorial semantics tell apart.
 
-    python -m bench.svs_vectors TRAIN DEV [--headwords 5000] [--clusters 30] [--refine 20] [--phrases N] [--seed S]
+    python -m bench.svs_vectors TRAIN DEV [--headwords 5000] [--clusters 30] [--refine 0] [--phrases N] [--seed S]
 
 Every constituent of the dev trees of at most --words words has a vector.  Prints the mean similarity of pairs of the
 same category and of different ones, how often a constituent's nearest neighbour is of its category (and how often a
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("dev")
     parser.add_argument("--headwords", type=int, default=5000)
     parser.add_argument("--clusters", type=int, default=30)
-    parser.add_argument("--refine", type=int, default=20)
+    parser.add_argument("--refine", type=int, default=0)
     parser.add_argument("--words", type=int, default=6)
     parser.add_argument("--phrases", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0)

@@ -197,9 +197,10 @@ class Svs(Parser):
         return -np.inf if derivations is None else float(self.log_inside(derivations.forest, emissions)[0])
 
     def result(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Parse:
-        """The tree of a derivation, with the probability of the tree."""
+        """The tree of a derivation, with the probability of the tree; P(w), though summed after pruning, is no less."""
         parse = super().result(tokens, search, derivation, which)
-        return parse if parse.tree is None else replace(parse, log_joint=self.log_prob_tree(parse.tree))
+        log_joint = parse.log_joint if parse.tree is None else self.log_prob_tree(parse.tree)
+        return replace(parse, log_joint=log_joint, log_marginal=max(log_joint, parse.log_marginal))
 
     def kbest(self, tokens: Sequence[str], k: int, objective: Objective = "max-rule") -> list[Parse]:
         """The k best trees: that of a better derivation comes first, and no tree twice."""
