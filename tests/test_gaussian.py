@@ -16,16 +16,8 @@ from latree.arrays import Floats, Ints, Longs
 from latree.binary import Node, Symbol
 from latree.cky import chart_grammar, fill_chart
 from latree.forest import PASS, Forest, L, P, Piece, R, assemble, from_trees, restrict
-from latree.forms.gaussian import (
-    NO_LIMIT,
-    ComponentLimit,
-    _allowed,
-    _both_sweeps,
-    _keep_heaviest,
-    _Limits,
-    gaussian_infer,
-    gaussian_log_z,
-)
+from latree.forms.component_limits import NO_LIMIT, ComponentLimit, _allowed, _keep_heaviest
+from latree.forms.gaussian import _both_sweeps, _Limits, gaussian_infer, gaussian_log_z
 from latree.forms.mixtures import Components, Mixtures, components, no_statistics, zeros_like
 from latree.forms.overlaps import _exponentials
 from latree.forms.sparse import zeros_like as no_counts

@@ -34,17 +34,8 @@ from latree.split_merge import (
 )
 from latree.subtypes import Layout, regroup
 from latree.tree import Tree
-from latree.variational import (
-    MeanField,
-    RulePrior,
-    VariationalOptions,
-    WordPrior,
-    break_stick,
-    contract,
-    digamma,
-    merged_halves,
-    used,
-)
+from latree.variational import MeanField, contract, merged_halves, used
+from latree.variational_prior import RulePrior, VariationalOptions, WordPrior, break_stick, digamma
 from latree.words import Lexicon, LexiconOptions
 from tests.command import done, latree, toy_trees
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from latree.arrays import Longs
 from latree.errors import LatreeError
-from latree.forms.gaussian import ComponentLimit, gaussian_infer
+from latree.forms.component_limits import ComponentLimit
+from latree.forms.gaussian import gaussian_infer
 from latree.forms.mixtures import Components, Mixtures
 from latree.grammar import NONE
 from latree.learn import Adam, Watch

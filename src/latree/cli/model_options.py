@@ -136,7 +136,7 @@ def _subtypes(tags: bool, given: Given) -> dict[str, Any]:
 
 
 def _variational(tags: bool, given: Given) -> dict[str, Any]:
-    from latree.variational import VariationalOptions
+    from latree.variational_prior import VariationalOptions
 
     if tags:
         raise LatreeError("--estimator variational is for parsers; a tagger's subtypes are fitted by EM")

@@ -33,9 +33,9 @@ from typing import NamedTuple
 import numpy as np
 
 from latree.arrays import Floats
+from latree.forms.component_limits import NO_LIMIT, ComponentLimit, limit_inside, limit_outside, tell_only_kept
 from latree.forms.mixtures import Components, Mixtures, zeros_like
 from latree.forms.overlaps import Table, fill_gram, fold_back, gram_slope, lay_out
-from latree.grammar import NONE
 from latree.jit import kernel
 from latree.slots import STRIP, SlotForest
 
@@ -46,21 +46,6 @@ class GaussianInference(NamedTuple):
     log_z: Floats  # [sentences]
     posterior: Floats  # [edges of the forest] probability that the edge is in the derivation; 0 without a rule
     gradient: Mixtures  # of the sum of log Z
-
-
-class ComponentLimit(NamedTuple):
-    """How many components of a message are kept (section 3.2): all where there are at most `k_min`, else the
-    min(k_min + floor(k ** theta), k_max) heaviest of k.  The paper's k_hard is k_min = k_max = k_hard, whatever theta.
-
-    The mass of the others is lost: log Z is then too low, and posteriors and gradients are approximate.
-    """
-
-    k_min: int
-    k_max: int
-    theta: float
-
-
-NO_LIMIT = ComponentLimit(0, 0, 0.0)  # known by k_max = 0: everything is kept, and exact
 
 
 def gaussian_log_z(
@@ -150,7 +135,7 @@ def _inside(slots: SlotForest, table: Table, gram: Floats, messages: _Messages, 
             _hand_on(slots, table, messages, item, top)
             _normalise(slots, messages, item)
             if limit.k_max > 0:
-                _limit_inside(slots, table, messages.alpha, item, limit)
+                limit_inside(slots, table, messages.alpha, item, limit)
             _project(slots, gram, messages, item)
         for use in range(slots.use_start[item], slots.use_start[item + 1]):
             messages.use_scale[use] = messages.scale[item]
@@ -313,10 +298,10 @@ def _outside(
     for up in range(len(messages.scale)):
         item = len(messages.scale) - 1 - up
         if limits.down.k_max > 0:
-            _limit_outside(slots, above, item, limits.down)
+            limit_outside(slots, above, item, limits.down)
         _project_back(slots, gram, messages, item, below, above, cells)
         if limits.up.k_max > 0:
-            _tell_only_kept(slots, messages.alpha, item, below)
+            tell_only_kept(slots, messages.alpha, item, below)
         _combine_back(slots, table, messages, item, below, above, posterior, count)
         _hand_back(slots, table, messages, item, below, posterior, count)
 
@@ -423,75 +408,3 @@ def _hand_back(
                 here *= messages.alpha[j]
                 count[side + w + j - begin] += here
                 posterior[slots.link_edge[link]] += here
-
-
-# -- limits
-
-
-@kernel
-def _allowed(count: int, limit: ComponentLimit) -> int:
-    """How many of so many components are kept."""
-    if count <= limit.k_min:
-        return count
-    return min(limit.k_min + int(np.floor(count**limit.theta)), limit.k_max, count)
-
-
-@kernel
-def _keep_heaviest(weight: Floats, coefficient: Floats, limit: ComponentLimit) -> None:
-    """Set the coefficients of the others to zero; of equal weights the first are kept.  NaN is not touched: it must
-    show."""
-    count, size = int(np.count_nonzero(weight)), len(weight)
-    allowed = _allowed(count, limit)
-    if allowed == count:
-        return
-    bound = np.partition(weight, size - allowed)[size - allowed]
-    equals = allowed - np.count_nonzero(weight > bound)
-    for k in range(size):
-        if weight[k] == bound and equals > 0:
-            equals -= 1
-        elif weight[k] <= bound:
-            coefficient[k] = 0.0
-
-
-@kernel
-def _limit_inside(slots: SlotForest, table: Table, alpha: Floats, item: int, limit: ComponentLimit) -> None:
-    """Drop the lightest components of an item's message.
-
-    What no use reads stays whole.  That is the root's, which is no mixture but a number in parts, and what is only
-    handed on: it is limited where it arrives.
-    """
-    begin, end = slots.in_at[slots.in_start[item]], slots.in_at[slots.in_start[item + 1]]
-    is_read = slots.use_start[item] < slots.use_start[item + 1]
-    if is_read and end - begin > limit.k_min:
-        _keep_heaviest(_weights(slots, table, alpha, item), alpha[begin:end], limit)
-
-
-@kernel
-def _weights(slots: SlotForest, table: Table, alpha: Floats, item: int) -> Floats:
-    """Of the components of an item's message, as Gaussians that integrate to one: products of Gaussians have a constant
-    that is kept apart."""
-    first, last = slots.in_start[item], slots.in_start[item + 1]
-    begin = slots.in_at[first]
-    weight = alpha[begin : slots.in_at[last]].copy()
-    for i in range(first, last):
-        side = slots.in_side[i]
-        if slots.side_word[side] != NONE:
-            for k in range(slots.in_at[i + 1] - slots.in_at[i]):
-                weight[slots.in_at[i] - begin + k] *= np.exp(table.offset[slots.side_at[side] + k])
-    return weight
-
-
-@kernel
-def _limit_outside(slots: SlotForest, above: Floats, item: int, limit: ComponentLimit) -> None:
-    """Drop the lightest components of what an item hears from its uses."""
-    heard = above[slots.use_at[slots.use_start[item]] : slots.use_at[slots.use_start[item + 1]]]
-    if len(heard) > limit.k_min:
-        _keep_heaviest(heard, heard, limit)
-
-
-@kernel
-def _tell_only_kept(slots: SlotForest, alpha: Floats, item: int, below: Floats) -> None:
-    """`_limit_inside` in reverse: log Z does not depend on what was dropped."""
-    for k in range(slots.in_at[slots.in_start[item]], slots.in_at[slots.in_start[item + 1]]):
-        if alpha[k] == 0.0:
-            below[k] = 0.0

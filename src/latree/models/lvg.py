@@ -19,7 +19,7 @@ from latree.models.parser import Parser, tagged_sentences
 from latree.models.subtyped import Subtyped, Training, doublings
 from latree.split_merge import SplitMergeOptions
 from latree.tree import Tree
-from latree.variational import VariationalOptions
+from latree.variational_prior import VariationalOptions
 from latree.words import Lexicon, LexiconOptions
 
 

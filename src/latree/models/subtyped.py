@@ -33,7 +33,8 @@ from latree.split_merge import (
     subtype_counts,
 )
 from latree.subtypes import History, Layout, averaging, regroup
-from latree.variational import VariationalOptions, variational_round
+from latree.variational import variational_round
+from latree.variational_prior import VariationalOptions
 from latree.viterbi import viterbi_edges
 from latree.words import Lexicon, LexiconOptions
 
