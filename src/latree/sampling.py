@@ -20,8 +20,13 @@ TRIES = 100
 
 
 def _choose(odds: Floats, rng: np.random.Generator) -> int:
-    flat = odds.ravel()
-    return int(rng.choice(len(flat), p=flat / flat.sum()))
+    return _choose_by_sums(np.cumsum(odds), rng)
+
+
+def _choose_by_sums(sums: Floats, rng: np.random.Generator) -> int:
+    """Where the odds up to each are known, which is worth keeping for odds that are drawn from often."""
+    k = int(np.searchsorted(sums, rng.random() * sums[-1], side="right"))
+    return min(k, len(sums) - 1)  # the product may be rounded up to the whole
 
 
 # -- given words
@@ -110,7 +115,7 @@ class Drawer:
         parents = layout.grammar.rules[:, 0]
         self.order: Longs = np.argsort(parents, kind="stable")
         self.first = np.searchsorted(parents[self.order], np.arange(len(layout.size) + 1))
-        self.odds: dict[tuple[int, int], Floats] = {}
+        self.sums: dict[tuple[int, int], Floats] = {}
 
     def tree(self, rng: np.random.Generator) -> Node:
         """A binary tree; one with longer unary chains than the parser allows is drawn anew, so that each can be
@@ -136,9 +141,9 @@ class Drawer:
     def _rule(self, symbol: int, subtype: int, rng: np.random.Generator) -> tuple[int, int, int]:
         """A rule of the symbol's, and subtypes for its children."""
         rules = self.order[self.first[symbol] : self.first[symbol + 1]]
-        if (symbol, subtype) not in self.odds:
-            self.odds[symbol, subtype] = np.array([self._table(int(rule), subtype).sum() for rule in rules])
-        rule = int(rules[_choose(self.odds[symbol, subtype], rng)])
+        if (symbol, subtype) not in self.sums:
+            self.sums[symbol, subtype] = np.cumsum([self._table(int(rule), subtype).sum() for rule in rules])
+        rule = int(rules[_choose_by_sums(self.sums[symbol, subtype], rng)])
         table = self._table(rule, subtype)
         y, z = divmod(_choose(table, rng), table.shape[1])
         return rule, y, z
