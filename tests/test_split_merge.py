@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from latree.arrays import Floats, Longs
+from latree.climbing import check_climb
 from latree.errors import LatreeError
 from latree.forms.sparse import sparse
 from latree.grammar import count_rules
@@ -22,7 +23,6 @@ from latree.split_merge import (
     Progress,
     Refined,
     SplitMergeOptions,
-    _check,
     _merge_into,
     first_grammar,
     fit,
@@ -145,14 +145,15 @@ def test_the_tolerance_ends_a_stage(bank: LatentTreebank, merged: Refined) -> No
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_a_likelihood_that_is_no_number_is_told(value: float) -> None:
     with pytest.raises(LatreeError, match=r"became .*\(merge, iteration 7\)"):
-        _check(value, -5.0, "merge", 7, rising=False)
+        check_climb(-5.0, value, "merge, iteration 7", rising=False)
 
 
 def test_a_falling_likelihood_is_told() -> None:
-    _check(-100.0, -99.999999, "split", 2, rising=True)  # rounding
-    _check(-101.0, -100.0, "smooth", 2, rising=False)
+    check_climb(-99.999999, -100.0, "split")  # rounding
+    check_climb(0.0, -1e-15, "split")  # where there is nothing that it could be a share of
+    check_climb(-100.0, -101.0, "smooth", rising=False)
     with pytest.raises(LatreeError, match=r"fell from -100\.0 to -101\.0"):
-        _check(-101.0, -100.0, "split", 2, rising=True)
+        check_climb(-100.0, -101.0, "split")
 
 
 def test_a_fault_in_the_weights_stops_training(bank: LatentTreebank, merged: Refined) -> None:

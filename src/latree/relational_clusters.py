@@ -27,6 +27,7 @@ from typing import Literal
 import numpy as np
 
 from latree.arrays import Floats, Longs
+from latree.climbing import check_climb
 from latree.errors import LatreeError
 from latree.jit import kernel
 
@@ -146,19 +147,13 @@ def _climb(table: PairCounts, clusters: Clusters, iterations: int, watch: Watch)
     before = -np.inf
     for iteration in range(1, iterations + 1):
         expected = expectation(table, clusters)
-        _check(expected.log_likelihood, before, iteration)
+        check_climb(before, expected.log_likelihood, f"relational clusters, iteration {iteration}")
         watch(iteration, expected.log_likelihood)
         if expected.log_likelihood <= before:
             break
         clusters = maximise(expected, seen)
         before = expected.log_likelihood
     return clusters
-
-
-def _check(now: float, before: float, iteration: int) -> None:
-    if not np.isfinite(now) or now < before - 1e-9 * abs(before):
-        where = f"relational clusters, iteration {iteration}"
-        raise LatreeError(f"the log-likelihood went from {before} to {now} ({where}); please report this")
 
 
 def uniform(headwords: int, relations: int, concepts: int) -> Clusters:

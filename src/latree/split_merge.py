@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from latree.arrays import Floats, Longs
-from latree.errors import LatreeError
+from latree.climbing import check_climb
 from latree.forest import Forest
 from latree.forms.sparse import sparse, without, zeros_like
 from latree.infer import Inference, infer
@@ -195,23 +195,14 @@ def fit(
     before = -np.inf
     for iteration in range(1, iterations + 1):
         log_likelihood, _ = step.run()
-        _check(log_likelihood, before, stage, iteration, rising=smoother is None, what=step.objective)
+        where = f"{stage}, iteration {iteration}"
+        check_climb(before, log_likelihood, where, what=step.objective, rising=smoother is None)
         step.maximise(smoother)
         watch(Progress(stage, iteration, iterations, log_likelihood))
         if smoother is None and tolerance > 0 and log_likelihood - before < tolerance * treebank.words:
             break
         before = log_likelihood
     return step.state(state)
-
-
-def _check(
-    now: float, before: float, stage: str, iteration: int, *, rising: bool, what: str = "log-likelihood"
-) -> None:
-    where = f"{stage}, iteration {iteration}"
-    if not np.isfinite(now):
-        raise LatreeError(f"the {what} became {now} ({where}); the last checkpoint is good")
-    if rising and now < before - 1e-7 * abs(before):
-        raise LatreeError(f"the {what} fell from {before} to {now} ({where}); please report this")
 
 
 def subtype_counts(lexical: LexicalLayout, counts: Counts) -> Floats:

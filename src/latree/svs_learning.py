@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from latree.arrays import Floats, Ints, Longs
-from latree.errors import LatreeError
+from latree.climbing import check_climb
 from latree.forms.factored import Factored, zeros_like
 from latree.infer import infer
 from latree.latent_treebank import LatentTreebank, LexicalLayout
@@ -77,8 +77,7 @@ class FactoredEm:
         before = -np.inf
         for iteration in range(1, iterations + 1):
             log_likelihood, stats = self._expect(weights)
-            if not log_likelihood >= before - 1e-7 * abs(before):
-                raise LatreeError(f"the log-likelihood fell from {before} to {log_likelihood}; please report this")
+            check_climb(before, log_likelihood, f"trees, iteration {iteration}")
             before = log_likelihood
             rule = rule_weights(stats.rule, self.structure, self.treebank.grammar.rules)
             weights = SvsWeights(rule, normalised(stats.relation), stats.entry, self._occurrences(stats))
