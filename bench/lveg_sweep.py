@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import latree
+from bench import svg
 from latree.lveg_training import LvegOptions
 from latree.models.gm_lveg import GmLveg
 from latree.models.lvg import Lvg
@@ -85,21 +86,13 @@ def plot(rows: Sequence[Row], name: str, path: Path) -> None:
         low, high = min(values), max(values)
         ys = [height - edge - (v - low) / ((high - low) or 1) * (height - 2 * edge) for v in values]
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(places, ys, strict=True))
-        labels = "".join(
-            f'<text x="{x:.1f}" y="{y - 6:.1f}" font-size="10" text-anchor="middle">{v:.2f}</text>'
-            for x, y, v in zip(places, ys, values, strict=True)
-        )
+        labels = "".join(svg.text(x, y - 6, f"{v:.2f}", 10) for x, y, v in zip(places, ys, values, strict=True))
         return f'<polyline fill="none" stroke="black" {style} points="{points}"/>{labels}'
 
-    ticks = "".join(
-        f'<text x="{x:.1f}" y="{height - 12}" font-size="11" text-anchor="middle">{row.value:g}</text>'
-        for x, row in zip(places, rows, strict=True)
-    )
+    ticks = [svg.text(x, height - 12, f"{row.value:g}") for x, row in zip(places, rows, strict=True)]
     words = f"{name}: F1 (solid), CPU s an epoch (dashed)"
-    title = f'<text x="{width / 2}" y="16" font-size="12" text-anchor="middle">{words}</text>'
-    lines = line([row.alone for row in rows], "") + line([row.epoch for row in rows], 'stroke-dasharray="4"')
-    svg = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">{title}{ticks}{lines}</svg>\n'
-    path.write_text(svg, encoding="utf-8")
+    lines = line([row.alone for row in rows], ""), line([row.epoch for row in rows], 'stroke-dasharray="4"')
+    svg.write(path, width, height, [svg.text(width / 2, 16, words, 12), *ticks, *lines])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -29,6 +29,7 @@ import numpy as np
 from tests import svs_loops
 
 import latree
+from bench import svg
 from latree.arrays import Floats, Ints, Longs
 from latree.forest import Forest, assemble
 from latree.forms.factored import NO_RELATION, Factored, down, up
@@ -155,7 +156,7 @@ def measure(model: Svs, words: Sequence[str], loop_length: int) -> Times | None:
     forest, weights = whole_forest(model, words)
     if not len(forest.rule):
         return None
-    width, prior = model.widths(), model.prior / model.prior.sum()
+    width, prior = model.widths(), model.priors
     vectors, (one, _) = seconds(lambda: inside_only(forest, weights, width))
     loops, (other, _) = seconds(lambda: inside_only(forest, Unfactored(*weights), width))
     np.testing.assert_allclose(one, other)
@@ -228,14 +229,11 @@ def plot(series: dict[str, Points], fits: dict[str, Fit], path: Path, floor: flo
         y = np.log(max(t, floor) / floor) / np.log(slowest / floor)
         return edge + x * (width - 2 * edge), height - edge - y * (height - 2 * edge)
 
-    def text(x: float, y: float, words: str, anchor: str = "middle") -> str:
-        return f'<text x="{x:.1f}" y="{y:.1f}" font-size="11" text-anchor="{anchor}">{words}</text>'
-
-    parts = [text(width / 2, 16, "CPU seconds a sentence against its words; lines are fits of n^3")]
+    parts = [svg.text(width / 2, 16, "CPU seconds a sentence against its words; lines are fits of n^3")]
     for n in [n for n in (1, 2, 5, 10, 20, 40, 80) if n <= longest]:
-        parts.append(text(place(n, floor)[0], height - edge + 16, f"{n}"))
+        parts.append(svg.text(place(n, floor)[0], height - edge + 16, f"{n}"))
     for power in range(-4, int(np.floor(np.log10(slowest))) + 1):
-        parts.append(text(edge - 6, place(1, 10.0**power)[1] + 4, f"{10.0**power:g}", "end"))
+        parts.append(svg.text(edge - 6, place(1, 10.0**power)[1] + 4, f"{10.0**power:g}", anchor="end"))
     for (name, points), fill in zip(series.items(), ("black", "gray", "white"), strict=True):
         constant, last = fits[name].constant, max(n for n, _ in points)
         first = max(1.0, (floor / constant) ** (1 / 3))
@@ -243,9 +241,8 @@ def plot(series: dict[str, Points], fits: dict[str, Fit], path: Path, floor: flo
         parts.append(f'<line x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}" stroke="gray"/>')
         dots = [place(*point) for point in points]
         parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" stroke="black" fill="{fill}"/>' for x, y in dots]
-        parts.append(text(x1 + 4, y1 - 6, name, "end"))
-    svg = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">{"".join(parts)}</svg>\n'
-    path.write_text(svg, encoding="utf-8")
+        parts.append(svg.text(x1 + 4, y1 - 6, name, anchor="end"))
+    svg.write(path, width, height, parts)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -8,8 +8,12 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from latree.tree import Tree
 
 ROOT = Path(__file__).parents[1]
 
@@ -33,3 +37,18 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("needs the treebanks in ../shared, which is not here")
     return folder
+
+
+@pytest.fixture(scope="session")
+def train() -> list[Tree]:
+    """Trees of the toy treebank; imported late, since numba must find its folder first."""
+    from tests.command import toy_trees
+
+    return toy_trees("train")
+
+
+@pytest.fixture(scope="session")
+def dev() -> list[Tree]:
+    from tests.command import toy_trees
+
+    return toy_trees("dev")

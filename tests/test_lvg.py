@@ -25,22 +25,11 @@ from latree.search import OBJECTIVES, Objective, Search
 from latree.split_merge import SplitMergeOptions
 from latree.subtypes import History
 from latree.viterbi import viterbi_edges
-from tests.command import toy_trees
 from tests.enumerate import PHRASES, ROOT, TAGS, weights_of
 from tests.test_infer import SEEDS, all_edge_sets, example, full_forest, random_tensors, subtype_weights
 
 QUICK = SplitMergeOptions(split_iterations=20, merge_iterations=10, smooth_iterations=5)
 SHORT = ["you", "like", "these", "books", "."]
-
-
-@pytest.fixture(scope="module")
-def train() -> list[Tree]:
-    return toy_trees("train")
-
-
-@pytest.fixture(scope="module")
-def dev() -> list[Tree]:
-    return toy_trees("dev")
 
 
 @pytest.fixture(scope="module")

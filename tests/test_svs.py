@@ -160,17 +160,8 @@ class Counted:
 
     def weights(self, relation: Floats, concept_of: Floats) -> SvsWeights:
         lexical, vocabulary = self.lexical(concept_of.shape[1]), self.treebank.vocabulary
-        return from_counts(self.counts, relation, concept_of, self.structure, lexical, self.headwords, vocabulary)
-
-
-@pytest.fixture(scope="module")
-def train() -> list[Tree]:
-    return toy_trees("train")
-
-
-@pytest.fixture(scope="module")
-def dev() -> list[Tree]:
-    return toy_trees("dev")
+        heads = self.headwords.numbers([vocabulary[word] for word in lexical.entries.word])
+        return from_counts(self.counts, relation, concept_of, self.structure, lexical, heads)
 
 
 @pytest.fixture(scope="module")
@@ -507,7 +498,7 @@ def test_viterbi_is_the_choice_of_the_loops(model: Svs, choice: str) -> None:
     """On the very forest that the parser searches."""
     emissions = model.emissions(SHORT)
     forest = assemble([model.prune(model.coarse(emissions), model.threshold)], len(model.grammar.rules))
-    exact, prior = choice == "concept", model.prior / model.prior.sum()
+    exact, prior = choice == "concept", model.priors
     edges = svs_loops.parse(forest, model.weights(emissions), model.widths(), prior, exact=exact)
     model.choice = choice  # type: ignore[assignment]
     found = model.parse(SHORT, "viterbi")

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
@@ -93,15 +92,14 @@ class Clusters:
     concept: Floats  # P_E(i), of a parent [concepts]
     concept_anywhere: Floats  # the same of a parent or a child, either as likely [concepts]
 
-    def concept_given_word(self, at: Literal["anywhere", "parent"] = "anywhere") -> Floats:
+    def concept_given_word(self) -> Floats:
         """P(i | h) [headwords, concepts] by Bayes' rule from P_H and a prior; for a word never seen, the prior itself.
 
         The paper has no other prior than P_E, which is of parents.  Concepts of words that are hardly ever parents,
-        such as articles, get next to none of it, and Bayes' rule would put such words anywhere but there; hence by
-        default the prior is of both ends, and the result is the share of h's occurrences that EM gives to i.
+        such as articles, get next to none of it, and Bayes' rule would put such words anywhere but there; hence the
+        prior is of both ends, and the result is the share of h's occurrences that EM gives to i.
         """
-        prior = self.concept_anywhere if at == "anywhere" else self.concept
-        return _normalised(self.word_given_concept.T * prior, prior)
+        return _normalised(self.word_given_concept.T * self.concept_anywhere, self.concept_anywhere)
 
     def blurred(self, share: float) -> Clusters:
         """So much of what words and relations say whatever the concept: without zeros, which EM could not leave."""

@@ -19,7 +19,8 @@ from latree.jit import kernel
 
 
 @kernel
-def _message(forest: Forest, messages: Messages, item: int) -> Floats:
+def _message(messages: Messages, item: int) -> Floats:
+    """A column; of a child that is absent a one."""
     if item < 0:
         return np.ones((1, 1))
     return messages.row[messages.start[item] : messages.start[item + 1]].copy().reshape(-1, 1)
@@ -64,18 +65,19 @@ def _offer_each(messages: Messages, back: Longs, item: int, e: int, out: Floats,
 
 @kernel
 def _fill(forest: Forest, weights: Factored, messages: Messages, prior: Floats, back: Longs, whole: bool) -> None:
+    """Viterbi vectors of all items (eqn 6) from the bottom up, and in `back` the edge that each number is from."""
     best = np.full(len(forest.symbol), -np.inf)
     for e in range(len(forest.rule)):
         parent, left, right = forest.ends[e, P], forest.ends[e, L], forest.ends[e, R]
         scale = _scale_of(messages, left) + _scale_of(messages, right)
         if scale == -np.inf:
             continue
-        first = _message(forest, messages, left)
+        first = _message(messages, left)
         out = np.zeros((messages.start[parent + 1] - messages.start[parent], 1))
         if forest.rule[e] == PASS:
             out[:] = first
         else:
-            up(weights, forest.rule[e : e + 1], first, _message(forest, messages, right), out)
+            up(weights, forest.rule[e : e + 1], first, _message(messages, right), out)
         big = out.max()
         if big <= 0.0:
             continue

@@ -18,7 +18,7 @@ from latree.climbing import check_climb
 from latree.forms.factored import Factored, zeros_like
 from latree.infer import infer
 from latree.latent_treebank import LatentTreebank, LexicalLayout
-from latree.svs_counts import HeadCounts, Headwords, Structure, normalised
+from latree.svs_counts import HeadCounts, Structure, normalised
 
 Watch = Callable[[int, int, float], None]  # sees iterations done, iterations in all, log-likelihood
 
@@ -38,16 +38,24 @@ def from_counts(
     concept_of: Floats,
     structure: Structure,
     lexical: LexicalLayout,
-    headwords: Headwords,
-    vocabulary: tuple[str, ...],
+    heads: Longs,
 ) -> SvsWeights:
-    """With P(i | h) [headwords, concepts]: theta_M (eqn 18), preterminals (eqn 19) and priors (eqns 20 and 21)."""
+    """With P(i | h) [headwords, concepts]: theta_M (eqn 18), preterminals (eqn 19) and priors (eqns 20 and 21).
+
+    `heads` has the headword of every lexical entry.
+    """
     prior = np.asarray(counts.symbol @ concept_of)
     rule = rule_weights(np.asarray(counts.rule @ concept_of), structure, lexical.layout.grammar.rules)
-    entries = lexical.entries
-    heads = headwords.numbers([vocabulary[word] for word in entries.word])
-    words = (entries.count[:, None] * concept_of[heads]).ravel()
+    words = (lexical.entries.count[:, None] * concept_of[heads]).ravel()
     return SvsWeights(rule, relation, words, prior)
+
+
+def concepts_of_words(weights: SvsWeights, heads: Longs, headwords: int) -> Floats:
+    """P(i | h) [headwords, concepts] as the weights have it."""
+    words = weights.words.reshape(len(heads), -1)
+    table = np.zeros((headwords, words.shape[1]))
+    np.add.at(table, heads, words)
+    return normalised(table)
 
 
 def rule_weights(expected: Floats, structure: Structure, rules: Ints) -> Floats:

@@ -60,20 +60,21 @@ def no_statistics(weights: Factored) -> Factored:
 
 
 @kernel
-def _related(relation: Floats, modifier: Floats) -> Floats:
-    """sum_z L[x, z] modifier[z, m]."""
-    out = np.zeros_like(modifier)
+def _related(relation: Floats, child: Floats) -> Floats:
+    """sum_z L[x, z] child[z, m]."""
+    out = np.zeros_like(child)
     for x in range(len(relation)):
         for z in range(len(relation)):
             weight = relation[x, z]
             if weight != 0.0:
                 for m in range(out.shape[1]):
-                    out[x, m] += weight * modifier[z, m]
+                    out[x, m] += weight * child[z, m]
     return out
 
 
 @kernel
 def up(weights: Factored, rules: Ints, left: Floats, right: Floats, out: Floats) -> None:
+    """Eqn 10 for many edges of a rule; or what words say."""
     rule, known = rules[0], len(weights.label)
     if rule >= known:
         for m in range(len(rules)):

@@ -18,7 +18,7 @@ from latree.forms.factored import Factored, no_statistics, with_words
 from latree.grammar import count_rules, normalise
 from latree.heads import HeadRules
 from latree.labels import LabelRules
-from latree.latent_treebank import LatentTreebank, LexicalLayout
+from latree.latent_treebank import LatentTreebank
 from latree.models.parser import Parser, tagged_sentences
 from latree.relational_clusters import fit
 from latree.relations import HeadBinarization, Relation
@@ -27,7 +27,7 @@ from latree.search import Objective, Search
 from latree.subtypes import Layout
 from latree.svs_choice import chosen_edges
 from latree.svs_counts import HeadCounts, Headwords, Structure, count_heads, head_relations, normalised, structure
-from latree.svs_learning import FactoredEm, SvsWeights, Watch, from_counts, smoothed
+from latree.svs_learning import FactoredEm, Watch, concepts_of_words, from_counts, smoothed
 from latree.svs_vectors import (
     ConstituentVector,
     Neighbour,
@@ -59,7 +59,7 @@ class SvsOptions:
 
     @property
     def refines(self) -> bool:
-        """Where each headword is a concept, trees leave nothing to expect."""
+        """Whether EM over the trees follows; where each headword is a concept, trees leave it nothing to expect."""
         return self.clusters > 0 and self.refinements > 0
 
     def to_json(self) -> dict[str, Any]:
@@ -110,16 +110,17 @@ class Svs(Parser):
         return self
 
     def _learn(self, nodes: list[Node], treebank: LatentTreebank, unsplit: Lexicon, watch: Watch) -> None:
+        """Concepts, then theta_M, theta_L, preterminals and priors."""
         self.headwords = Headwords.of(nodes, self.options.headwords)
         counts = count_heads(self.grammar, self.structure, nodes, self.headwords)
         relation = self._concepts(counts)
         lexical = treebank.lexical(Layout(self.grammar, self.widths()))
-        vocabulary = treebank.vocabulary
-        weights = from_counts(counts, relation, self.concept_of, self.structure, lexical, self.headwords, vocabulary)
+        heads = self.headwords.numbers([treebank.vocabulary[word] for word in lexical.entries.word])
+        weights = from_counts(counts, relation, self.concept_of, self.structure, lexical, heads)
         if self.options.refines:
             em = FactoredEm(treebank, lexical, self.structure, self.widths())
             weights = em.run(weights, self.options.refinements, watch)
-            self.concept_of = self._concepts_of_words(weights, lexical, vocabulary)
+            self.concept_of = concepts_of_words(weights, heads, len(self.concept_of))
         rules, tokens = self.grammar.rules, self.options.rule_smoothing
         self.rule = smoothed(weights.rule, weights.prior, self.theta, self.structure, rules, tokens)
         self.relation, self.prior = weights.relation, weights.prior
@@ -135,13 +136,6 @@ class Svs(Parser):
             clusters = clusters.blurred(BLUR)
         self.concept_of = clusters.concept_given_word()
         return clusters.child_given_parent
-
-    def _concepts_of_words(self, weights: SvsWeights, lexical: LexicalLayout, vocabulary: Sequence[str]) -> Floats:
-        """P(i | h) as EM over the trees left it."""
-        heads = self.headwords.numbers([vocabulary[word] for word in lexical.entries.word])
-        table = np.zeros_like(self.concept_of)
-        np.add.at(table, heads, weights.words.reshape(-1, table.shape[1]))
-        return normalised(table)
 
     # -- tables
 
@@ -189,6 +183,18 @@ class Svs(Parser):
         """Over what survives pruning: a lower bound, close when little was pruned."""
         return search.inference.log_z
 
+    def viterbi_scores(self, search: Search) -> Floats:
+        """Zero on the derivation that the paper's parser chooses (`svs_choice`)."""
+        scores = np.full(len(search.forest.rule), -np.inf)
+        weights, exact = self._weights_of(search.all_emissions), self.choice == "concept"
+        scores[chosen_edges(search.forest, weights, self.widths(), self.priors, exact=exact)] = 0.0
+        return scores
+
+    @property
+    def priors(self) -> Floats:
+        """[symbols, concepts] a of eqn 9."""
+        return self.prior / max(float(self.prior.sum()), 1e-300)
+
     # -- trees, which may have several derivations: by other heads, or modifiers in another order
 
     def log_prob_tree(self, tree: Tree) -> float:
@@ -211,19 +217,6 @@ class Svs(Parser):
             if len(trees) >= k or len(found) < asked:
                 return list(reversed(trees.values()))[:k]
             asked *= 2
-
-    # -- search
-
-    def viterbi_scores(self, search: Search) -> Floats:
-        """Zero on the derivation that the paper's parser chooses (`svs_choice`)."""
-        scores = np.full(len(search.forest.rule), -np.inf)
-        weights, exact = self._weights_of(search.all_emissions), self.choice == "concept"
-        scores[chosen_edges(search.forest, weights, self.widths(), self._priors(), exact=exact)] = 0.0
-        return scores
-
-    def _priors(self) -> Floats:
-        """[symbols, concepts] a of eqn 9."""
-        return self.prior / max(float(self.prior.sum()), 1e-300)
 
     # -- vectors
 
