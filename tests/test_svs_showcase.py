@@ -11,8 +11,8 @@ from latree import LabelRules, LatreeError, Svs, Tree
 from latree.forest import UnknownRuleError
 from latree.heads import HeadRules
 from latree.models.svs import SvsOptions
+from latree.svs_derivations import all_derivations
 from latree.svs_showcase import SvsShowcase
-from latree.svs_vectors import all_derivations
 from tests.command import SLEEPS_TREE, toy_trees
 
 

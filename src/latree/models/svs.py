@@ -27,16 +27,9 @@ from latree.search import Objective, Search
 from latree.subtypes import Layout
 from latree.svs_choice import chosen_edges
 from latree.svs_counts import HeadCounts, Headwords, Structure, count_heads, head_relations, normalised, structure
+from latree.svs_derivations import TreeForest, all_derivations
 from latree.svs_learning import FactoredEm, Watch, concepts_of_words, from_counts, smoothed
-from latree.svs_vectors import (
-    ConstituentVector,
-    Neighbour,
-    TreeForest,
-    Vector,
-    all_derivations,
-    read_vectors,
-    similarity,
-)
+from latree.svs_vectors import ConstituentVector, Neighbour, Vector, read_vectors, similarity
 from latree.tree import Tree
 from latree.words import Lexicon, LexiconOptions, pack_strings, unpack_strings
 
