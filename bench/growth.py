@@ -22,9 +22,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 import latree
-from latree.binary import undo
-from latree.models.lvg import Lvg
-from latree.models.subtyped import Training
+from latree.kinds.lvg.parser import Lvg
+from latree.kinds.lvg.subtyped import Training
+from latree.text.binary import undo
 
 T = TypeVar("T")
 

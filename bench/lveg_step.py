@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from statistics import median
 
 import latree
-from latree.lveg_training import Learner, LvegOptions
-from latree.models.gm_lveg import GmLveg
+from latree.kinds.gm_lveg.parser import GmLveg
+from latree.kinds.gm_lveg.training import Learner, LvegOptions
 
 
 def milliseconds(work: Callable[[], object]) -> float:

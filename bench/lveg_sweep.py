@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 
 import latree
 from bench import svg
-from latree.lveg_training import LvegOptions
-from latree.models.gm_lveg import GmLveg
-from latree.models.lvg import Lvg
-from latree.models.pruned import GradientTraining
+from latree.kinds.gm_lveg.parser import GmLveg
+from latree.kinds.gm_lveg.training import LvegOptions
+from latree.kinds.lvg.parser import Lvg
+from latree.kinds.pruned import GradientTraining
 
 Trees = list[latree.Tree]
 PAPER = LvegOptions(dim=3, components=4, word_components=2, grow=0, looseness=1.0)  # what is varied begins here

@@ -24,17 +24,17 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from latree.binary import Node
 from latree.data import toy
-from latree.forest import assemble, from_trees
-from latree.forms.sparse import no_statistics
-from latree.grammar import tagged_words
-from latree.infer import infer
-from latree.models.lvg import Lvg
-from latree.models.pcfg import Pcfg
-from latree.split_merge import SplitMergeOptions
-from latree.tree import Tree
-from latree.words import LexiconOptions
+from latree.inference.forest import assemble, from_trees
+from latree.inference.forms.sparse import no_statistics
+from latree.inference.grammar import tagged_words
+from latree.inference.sweep import infer
+from latree.kinds.lvg.parser import Lvg
+from latree.kinds.lvg.split_merge import SplitMergeOptions
+from latree.kinds.pcfg.model import Pcfg
+from latree.lexicon.words import LexiconOptions
+from latree.text.binary import Node
+from latree.text.tree import Tree
 
 ROOT = Path(__file__).parents[1]
 _MAKER = runpy.run_path(str(ROOT / "scripts" / "make_toy_treebank.py"))

@@ -31,13 +31,13 @@ from tests import svs_loops
 import latree
 from bench import svg
 from latree.arrays import Floats, Ints, Longs
-from latree.forest import Forest, assemble
-from latree.forms.factored import NO_RELATION, Factored, down, up
-from latree.infer import inside_only, register
+from latree.inference.forest import Forest, assemble
+from latree.inference.forms.factored import NO_RELATION, Factored, down, up
+from latree.inference.search import Objective
+from latree.inference.sweep import inside_only, register
 from latree.jit import kernel
-from latree.models.svs import Choice, Svs, SvsOptions
-from latree.search import Objective
-from latree.svs_choice import chosen_edges
+from latree.kinds.svs.choice import chosen_edges
+from latree.kinds.svs.model import Choice, Svs, SvsOptions
 
 Trees = list[latree.Tree]
 Points = list[tuple[int, float]]  # words, and CPU seconds

@@ -17,7 +17,7 @@ import numpy as np
 
 import latree
 from latree.arrays import Floats
-from latree.models.svs import Svs, SvsOptions
+from latree.kinds.svs.model import Svs, SvsOptions
 
 
 class Phrase(NamedTuple):

@@ -18,15 +18,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import latree
-from latree.loglinear_training import LoglinearOptions
-from latree.lveg_training import Covariance
-from latree.models.gm_lveg_tagger import TAGGING, GmLvegTagger
-from latree.models.hmm import Hmm
-from latree.models.lvg_d_tagger import LvgDTagger
-from latree.models.lvg_tagger import LvgTagger
-from latree.models.pruned import GradientTraining
-from latree.models.subtyped import Training, doublings
-from latree.models.tagger import Tagger
+from latree.inference.subtypes import doublings
+from latree.kinds.gm_lveg.tagger import TAGGING, GmLvegTagger
+from latree.kinds.gm_lveg.training import Covariance
+from latree.kinds.hmm.model import Hmm
+from latree.kinds.lvg.subtyped import Training
+from latree.kinds.lvg.tagger import LvgTagger
+from latree.kinds.lvg_d.tagger import LvgDTagger
+from latree.kinds.lvg_d.training import LoglinearOptions
+from latree.kinds.pruned import GradientTraining
+from latree.kinds.tagger import Tagger
 
 COVARIANCES: tuple[Covariance, ...] = ("diagonal", "spherical")
 Sentences = list[tuple[tuple[str, ...], tuple[str, ...]]]

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import latree
-from latree.models.lvg import Lvg
-from latree.models.svs import Svs
+from latree.kinds.lvg.parser import Lvg
+from latree.kinds.svs.model import Svs
 
 DEFAULT = "penn"
 

@@ -28,9 +28,9 @@ def main() -> None:
     with step("Importing latree"):
         import latree
         from latree.data import toy
-        from latree.draw import draw
-        from latree.models.lvg import Lvg
-        from latree.score import render_trees, score_trees
+        from latree.kinds.lvg.parser import Lvg
+        from latree.scoring.score import render_trees, score_trees
+        from latree.text.draw import draw
 
     width = get_terminal_size().columns if sys.stdout.isatty() else 110
     with step("Loading the English grammar that ships, and compiling the kernels, once (later runs find them on disk)"):

@@ -17,7 +17,7 @@ from unittest.mock import patch
 from latree.cli import main
 from latree.cli.common import COMPILING
 from latree.data import toy
-from latree.tree import Tree
+from latree.text.tree import Tree
 
 INTERRUPTED = "latree: interrupted; what was printed before is complete\n"
 SLEEPS = "the teacher sleeps ."

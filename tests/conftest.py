@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from latree.tree import Tree
+    from latree.text.tree import Tree
 
 ROOT = Path(__file__).parents[1]
 

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from latree.arrays import Floats, Longs
-from latree.binary import Node, Symbol
-from latree.forms.sparse import Sparse, sparse, with_words
-from latree.grammar import NONE, Grammar
-from latree.subtypes import Layout
+from latree.arrays import NONE, Floats, Longs
+from latree.inference.forms.sparse import Sparse, sparse, with_words
+from latree.inference.grammar import Grammar
+from latree.inference.subtypes import Layout
+from latree.text.binary import Node, Symbol
 
 ROOT = Symbol("root", "ROOT")
 PHRASES = [Symbol("phrase", name) for name in ("A", "B", "C")]

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from latree.arrays import Floats, Longs
-from latree.forest import PASS, Forest
-from latree.forms.factored import NO_RELATION, Factored
+from latree.inference.forest import PASS, Forest
+from latree.inference.forms.factored import NO_RELATION, Factored
 
 Vector = Sequence[float]
 NO_CHILD = (1.0,)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from latree.binary import Binarization, Direction, Node, Symbol, longest_unary_chain, undo
 from latree.errors import LatreeError
-from latree.tree import Tree
+from latree.text.binary import Binarization, Direction, Node, Symbol, longest_unary_chain, undo
+from latree.text.tree import Tree
 
 # Few labels, so that phrases, tags and the root share them; "@" and "^" are what string marks would trip over.
 LABELS = st.sampled_from(["ROOT", "NP", "@", "@NP", "A^B", "X->_Y", ""])

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from latree import LatreeError, Tree, load
-from latree.checkpoint import Checkpoint
 from latree.cli.training import Reporter
 from latree.data import toy
-from latree.models.lvg import Lvg
-from latree.models.lvg_tagger import LvgTagger
-from latree.models.subtyped import Subtyped, Training
-from latree.split_merge import Progress, SplitMergeOptions
+from latree.kinds.lvg.parser import Lvg
+from latree.kinds.lvg.split_merge import Progress, SplitMergeOptions
+from latree.kinds.lvg.subtyped import Subtyped, Training
+from latree.kinds.lvg.tagger import LvgTagger
+from latree.learning.checkpoint import Checkpoint
 from tests.command import latree, toy_trees, write_conllu
 
 QUICK = SplitMergeOptions(split_iterations=6, merge_iterations=3, smooth_iterations=2)

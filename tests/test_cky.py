@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from latree.cky import cell, chart_grammar, fill_chart
-from latree.grammar import NONE, Grammar
-from latree.infer import inside_only
-from latree.prune import prune, rule_finder
+from latree.arrays import NONE
+from latree.inference.chart import cell, chart_grammar, fill_chart
+from latree.inference.grammar import Grammar
+from latree.inference.prune import prune, rule_finder
+from latree.inference.sweep import inside_only
 from tests.enumerate import anchored_posteriors, derivations, random_grammar, weights_of
 from tests.test_infer import SEEDS, example, full_forest, ones
 

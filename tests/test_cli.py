@@ -11,8 +11,8 @@ import pytest
 
 from latree import __version__
 from latree.data import toy
-from latree.models import load
-from latree.models.gm_lveg_tagger import TAGGING, GmLvegTagger
+from latree.kinds.gm_lveg.tagger import TAGGING, GmLvegTagger
+from latree.kinds.registry import load
 from tests.command import SLEEPS, done, latree, model, toy_trees, write_conllu
 
 
@@ -150,7 +150,7 @@ def test_train_gm_lveg(tmp_path: Path) -> None:
     told = latree("train", "gm-lveg", part, "--dev", toy("dev"), *sizes, "-o", path).err
     assert "epoch 1 of 2: log P(T|w)" in told
     assert told.count("dev (dev.mrg): f1") == 2
-    assert not (tmp_path / "g.latree.checkpoint").exists()
+    assert not (tmp_path / "g.latree.learning.checkpoint").exists()
     found = load(path)
     assert found.training["dev"]["f1"] == found.training["dev"]["best"] > 50
     assert done("parse", "-m", path, stdin="the girl sees a letter .\n").lines[0].startswith("(ROOT (S")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from latree.data import toy
-from latree.evalb import format_table, score_pair
-from latree.tree import Tree
+from latree.scoring.evalb import format_table, score_pair
+from latree.text.tree import Tree
 from tests.command import SLEEPS_TREE, done, latree, model, toy_trees, write_conllu
 
 FIXED = {

@@ -9,9 +9,9 @@ from typing import NoReturn
 
 import pytest
 
-from latree import model_file
+from latree import files
 from latree.data import toy
-from latree.models import load
+from latree.kinds.registry import load
 from tests.command import (
     INTERRUPTED,
     SLEEPS_TREE,
@@ -144,6 +144,6 @@ def test_other_faults(monkeypatch: pytest.MonkeyPatch, fault: BaseException, mes
     def fail(path: str) -> NoReturn:
         raise fault
 
-    monkeypatch.setattr(model_file, "load", fail)
+    monkeypatch.setattr(files, "load", fail)
     outcome = latree("show", "-m", "m")
     assert outcome == Outcome(code, "", message)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from latree.data import toy
-from latree.models import load
-from latree.tree import Tree
+from latree.kinds.registry import load
+from latree.text.tree import Tree
 from tests.command import SLEEPS, SLEEPS_TREE, done, latree, model, toy_trees, write_conllu
 
 

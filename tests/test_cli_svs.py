@@ -9,7 +9,7 @@ import pytest
 
 from latree import Svs
 from latree.data import toy
-from latree.models import load
+from latree.kinds.registry import load
 from tests.command import SLEEPS, SLEEPS_TREE, done, latree, model, toy_trees, write_conllu
 
 SIZES = ("--headwords", "40", "--clusters", "3", "--seed", "1")

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 import numpy as np
 import pytest
 
-from latree import comparison_runs
-from latree.comparison import (
+from latree.compare import runs as comparison_runs
+from latree.compare.comparison import (
     Category,
     Complexity,
     GrammarComparison,
@@ -26,19 +26,19 @@ from latree.comparison import (
     shared_lists,
     subtypes_of,
 )
-from latree.comparison_html import comparison_page
-from latree.comparison_runs import Contender, Run, common_labels, run, run_all
-from latree.comparison_tables import tables
+from latree.compare.html import comparison_page
+from latree.compare.runs import Contender, Run, common_labels, run, run_all
+from latree.compare.tables import tables
 from latree.errors import LatreeError
-from latree.evalb import Summary, score_pair
-from latree.labels import LabelRules
-from latree.lveg_training import LvegOptions
-from latree.models.gm_lveg import GmLveg
-from latree.models.lvg import Lvg
-from latree.models.pcfg import Pcfg
-from latree.models.product import Product
-from latree.split_merge import SplitMergeOptions
-from latree.tree import Tree
+from latree.kinds.gm_lveg.parser import GmLveg
+from latree.kinds.gm_lveg.training import LvegOptions
+from latree.kinds.lvg.parser import Lvg
+from latree.kinds.lvg.split_merge import SplitMergeOptions
+from latree.kinds.pcfg.model import Pcfg
+from latree.kinds.product.model import Product
+from latree.scoring.evalb import Summary, score_pair
+from latree.text.labels import LabelRules
+from latree.text.tree import Tree
 from tests.command import done, latree, model, toy_trees, write_conllu
 
 NO_PRODUCT = "a pcfg cannot be multiplied; lvg, lvg-d and gm-lveg can"

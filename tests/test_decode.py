@@ -9,17 +9,17 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 
-from latree import decode
-from latree.arrays import Floats
-from latree.binary import Symbol
-from latree.forest import Forest, assemble
-from latree.grammar import NONE, Grammar
-from latree.infer import inside_only
-from latree.kbest import k_best
-from latree.models.pcfg import Pcfg
-from latree.sampling import sample_derivation
-from latree.search import Objective, Search
-from latree.trellis import chain, chain_rules, fill_trellis, lattice
+from latree.arrays import NONE, Floats
+from latree.inference import decode
+from latree.inference.forest import Forest, assemble
+from latree.inference.grammar import Grammar
+from latree.inference.kbest import k_best
+from latree.inference.sampling import sample_derivation
+from latree.inference.search import Objective, Search
+from latree.inference.sweep import inside_only
+from latree.inference.trellis import chain, chain_rules, fill_trellis, lattice
+from latree.kinds.pcfg.model import Pcfg
+from latree.text.binary import Symbol
 from tests.enumerate import Anchored, Derivation, anchored_posteriors, derivations, shape, weights_of
 from tests.test_infer import SEEDS, all_edge_sets, example
 

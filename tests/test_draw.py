@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 from latree.data import toy
-from latree.draw import draw, latex, svg
-from latree.tree import Tree
+from latree.text.draw import draw, latex, svg
+from latree.text.tree import Tree
 
 CAT = Tree.read("(S (NP (DT the) (JJ old) (NN cat)) (VP (VB sees) (NP (PRP us))) (. .))")
 SVG = "{http://www.w3.org/2000/svg}"

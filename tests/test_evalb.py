@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from latree.errors import InputError
-from latree.evalb import COLLINS, ERROR, OK, SKIP, Parameters, Sentence, Summary, format_table, score_pair
-from latree.tree import Tree, read_brackets
+from latree.scoring.evalb import COLLINS, ERROR, OK, SKIP, Parameters, Sentence, Summary, format_table, score_pair
+from latree.text.tree import Tree, read_brackets
 
 ORACLE = Path(__file__).parents[1] / ".." / "shared" / "evalb"
 

@@ -8,16 +8,16 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from latree.arrays import Floats, Longs
-from latree.cky import chart_grammar, fill_chart
-from latree.forest import PASS, Forest, Piece, assemble
-from latree.forms import sparse
-from latree.forms.factored import NO_RELATION, Factored, no_statistics, with_words, zeros_like
-from latree.grammar import NONE, Grammar
-from latree.infer import infer, inside_only
-from latree.prune import prune, rule_finder
-from latree.sampling import sample_derivation
-from latree.subtypes import Layout
+from latree.arrays import NONE, Floats, Longs
+from latree.inference.chart import chart_grammar, fill_chart
+from latree.inference.forest import PASS, Forest, Piece, assemble
+from latree.inference.forms import sparse
+from latree.inference.forms.factored import NO_RELATION, Factored, no_statistics, with_words, zeros_like
+from latree.inference.grammar import Grammar
+from latree.inference.prune import prune, rule_finder
+from latree.inference.sampling import sample_derivation
+from latree.inference.subtypes import Layout
+from latree.inference.sweep import infer, inside_only
 from tests import svs_loops
 from tests.enumerate import random_grammar
 from tests.test_infer import all_edge_sets

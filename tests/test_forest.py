@@ -7,10 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from latree.arrays import Floats
-from latree.binary import Node
-from latree.derivations import Derivations
-from latree.forest import (
+from latree.arrays import NONE, Floats
+from latree.inference.derivations import Derivations
+from latree.inference.forest import (
     PASS,
     Forest,
     L,
@@ -24,10 +23,11 @@ from latree.forest import (
     share,
     trim,
 )
-from latree.grammar import NONE, Grammar
-from latree.infer import inside_only
-from latree.kbest import k_best
-from latree.prune import prune
+from latree.inference.grammar import Grammar
+from latree.inference.kbest import k_best
+from latree.inference.prune import prune
+from latree.inference.sweep import inside_only
+from latree.text.binary import Node
 from tests.enumerate import PHRASES, ROOT, TAGS, derivations, shape, weights_of
 from tests.test_decode import bare_parser, full_search
 from tests.test_infer import SEEDS, all_edge_sets, example, full_forest, ones

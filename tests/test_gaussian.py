@@ -12,21 +12,21 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from latree.arrays import Floats, Ints, Longs
-from latree.binary import Node, Symbol
-from latree.cky import chart_grammar, fill_chart
-from latree.forest import PASS, Forest, L, P, Piece, R, assemble, from_trees, restrict
-from latree.forms.component_limits import NO_LIMIT, ComponentLimit, _allowed, _keep_heaviest
-from latree.forms.gaussian import _both_sweeps, _Limits, gaussian_infer, gaussian_log_z
-from latree.forms.mixtures import Components, Mixtures, components, no_statistics, zeros_like
-from latree.forms.overlaps import _exponentials
-from latree.forms.sparse import zeros_like as no_counts
-from latree.grammar import NONE, Grammar
-from latree.infer import infer
-from latree.prune import prune, rule_finder
-from latree.slots import SlotForest, slot_forest
-from latree.subtypes import Layout
-from latree.trellis import chain, chain_rules, fill_trellis, gold_chain, lattice
+from latree.arrays import NONE, Floats, Ints, Longs
+from latree.inference.chart import chart_grammar, fill_chart
+from latree.inference.forest import PASS, Forest, L, P, Piece, R, assemble, from_trees, restrict
+from latree.inference.forms.sparse import zeros_like as no_counts
+from latree.inference.gaussian.limits import NO_LIMIT, ComponentLimit, _allowed, _keep_heaviest
+from latree.inference.gaussian.mixtures import Components, Mixtures, components, no_statistics, zeros_like
+from latree.inference.gaussian.overlaps import _exponentials
+from latree.inference.gaussian.slots import SlotForest, slot_forest
+from latree.inference.gaussian.sweeps import _both_sweeps, _Limits, gaussian_infer, gaussian_log_z
+from latree.inference.grammar import Grammar
+from latree.inference.prune import prune, rule_finder
+from latree.inference.subtypes import Layout
+from latree.inference.sweep import infer
+from latree.inference.trellis import chain, chain_rules, fill_trellis, gold_chain, lattice
+from latree.text.binary import Node, Symbol
 from tests.enumerate import weights_of
 from tests.test_infer import SEEDS, all_edge_sets, example, full_forest, random_tensors
 from tests.test_slots import edge_rules, two_words

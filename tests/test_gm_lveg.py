@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 from latree import Hmm, LatreeError, Pcfg, Tree, load, read_trees
-from latree.checkpoint import Checkpoint
 from latree.data import toy
-from latree.labels import LabelRules
-from latree.lexical_rules import LexicalRules
-from latree.lveg_start import Cube, from_subtypes, points
-from latree.lveg_training import Learner, LvegOptions
-from latree.models.gm_lveg import GmLveg
-from latree.models.gm_lveg_tagger import GmLvegTagger
-from latree.models.lvg import ACCURATE, Lvg
-from latree.models.pruned import GradientTraining
-from latree.signatures import Scheme
-from latree.split_merge import SplitMergeOptions
+from latree.kinds.gm_lveg.parser import GmLveg
+from latree.kinds.gm_lveg.start import Cube, from_subtypes, points
+from latree.kinds.gm_lveg.tagger import GmLvegTagger
+from latree.kinds.gm_lveg.training import Learner, LvegOptions
+from latree.kinds.lvg.parser import ACCURATE, Lvg
+from latree.kinds.lvg.split_merge import SplitMergeOptions
+from latree.kinds.pruned import GradientTraining
+from latree.learning.checkpoint import Checkpoint
+from latree.lexicon.lexical_rules import LexicalRules
+from latree.lexicon.signatures import Scheme
+from latree.text.labels import LabelRules
 
 QUICK = SplitMergeOptions(split_iterations=20, merge_iterations=10, smooth_iterations=5)
 SMALL = LvegOptions(dim=2, components=2, word_components=2, grow=0, looseness=1.0, epochs=2, batch=16)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from latree.errors import InputError, LatreeError
-from latree.head_tables import TABLES
-from latree.heads import HeadRules, Modifier
-from latree.tree import Tree
+from latree.text.head_tables import TABLES
+from latree.text.heads import HeadRules, Modifier
+from latree.text.tree import Tree
 
 # A table, a tree, and the head words of its phrases of two children or more, from the top down, left to right.
 CHECKED = [

@@ -12,12 +12,12 @@ import pytest
 from latree.errors import InputError, LatreeError
 from latree.importers import import_grammar
 from latree.importers.common import SplitTree, descent
-from latree.labels import LabelRules
-from latree.models import load
-from latree.models.lvg import ACCURATE, Lvg
-from latree.score import score_trees
-from latree.tree import Tree, read_brackets
-from latree.treebank import read_trees
+from latree.kinds.lvg.parser import ACCURATE, Lvg
+from latree.kinds.registry import load
+from latree.scoring.score import score_trees
+from latree.text.formats import read_trees
+from latree.text.labels import LabelRules
+from latree.text.tree import Tree, read_brackets
 
 # A grammar of a few rules.  NP -> N is split in two by the noun's subtype; TOP -> VP is a chain over S.
 FILES = {

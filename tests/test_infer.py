@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from latree.arrays import Floats
-from latree.cky import chart_grammar, fill_chart
-from latree.forest import PASS, Forest, assemble
-from latree.forms.sparse import Sparse, zeros_like
-from latree.grammar import Grammar
-from latree.infer import infer, inside_only
-from latree.prune import prune, rule_finder
-from latree.subtypes import Layout
+from latree.inference.chart import chart_grammar, fill_chart
+from latree.inference.forest import PASS, Forest, assemble
+from latree.inference.forms.sparse import Sparse, zeros_like
+from latree.inference.grammar import Grammar
+from latree.inference.prune import prune, rule_finder
+from latree.inference.subtypes import Layout
+from latree.inference.sweep import infer, inside_only
 from tests.enumerate import anchored_posteriors, derivations, random_grammar, weights_of
 
 SEEDS = range(8)

@@ -13,9 +13,9 @@ from itertools import chain, repeat
 import pytest
 
 from latree.errors import LatreeError
-from latree.jobs import analyse_all, interrupts_held
-from latree.models import load
-from latree.models.base import BATCH
+from latree.kinds.jobs import analyse_all, interrupts_held
+from latree.kinds.model import BATCH
+from latree.kinds.registry import load
 from tests.command import SLEEPS, model, toy_trees
 
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from latree.errors import LatreeError
-from latree.labels import PRESETS, LabelRules
-from latree.tree import Tree
+from latree.text.labels import PRESETS, LabelRules
+from latree.text.tree import Tree
 
 LABELS = st.sampled_from(["NP", "NP-SBJ", "S=2", "-LRB-", "-NONE-", "ROOT", "TOP", "", "A.b", "H+n", "--"])
 TREES = st.recursive(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from latree.learn import Adam
+from latree.learning.adam import Adam
 
 
 def test_one_parameter_by_hand() -> None:

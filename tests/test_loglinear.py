@@ -9,29 +9,28 @@ import numpy as np
 import pytest
 
 from latree import LatreeError, Tree, load, read_trees
-from latree.arrays import Floats
-from latree.checkpoint import Checkpoint
+from latree.arrays import NONE, Floats
 from latree.data import toy
-from latree.forms.multiscale import MultiScale, expanded, tree_sizes
-from latree.forms.sparse import sparse, with_entries, zeros_like
-from latree.gradient_jobs import Spread
-from latree.grammar import NONE
-from latree.infer import infer
-from latree.labels import LabelRules
-from latree.loglinear import Batch, log_likelihood
-from latree.loglinear_start import grown
-from latree.loglinear_training import LoglinearOptions, Objective, fit_leg
-from latree.models.loglinear import LoglinearModel
-from latree.models.lvg import Lvg
-from latree.models.lvg_d import LvgD
-from latree.models.lvg_d_tagger import LvgDTagger
-from latree.models.lvg_tagger import LvgTagger
-from latree.models.pruned import GradientTraining
-from latree.owlqn import OwlQn, subgradient_violation
-from latree.refinement import Refinement
-from latree.span_features import Words
-from latree.split_merge import SplitMergeOptions
-from latree.subtypes import Layout
+from latree.inference.forms.multiscale import MultiScale, expanded, tree_sizes
+from latree.inference.forms.sparse import sparse, with_entries, zeros_like
+from latree.inference.subtypes import Layout
+from latree.inference.sweep import infer
+from latree.kinds.lvg.parser import Lvg
+from latree.kinds.lvg.split_merge import SplitMergeOptions
+from latree.kinds.lvg.tagger import LvgTagger
+from latree.kinds.lvg_d.loglinear import Batch, log_likelihood
+from latree.kinds.lvg_d.model import LoglinearModel
+from latree.kinds.lvg_d.parser import LvgD
+from latree.kinds.lvg_d.refinement import Refinement
+from latree.kinds.lvg_d.shards import Spread
+from latree.kinds.lvg_d.span_features import Words
+from latree.kinds.lvg_d.start import grown
+from latree.kinds.lvg_d.tagger import LvgDTagger
+from latree.kinds.lvg_d.training import LoglinearOptions, Objective, fit_leg
+from latree.kinds.pruned import GradientTraining
+from latree.learning.checkpoint import Checkpoint
+from latree.learning.owlqn import OwlQn, subgradient_violation
+from latree.text.labels import LabelRules
 
 QUICK = SplitMergeOptions(split_iterations=20, merge_iterations=10, smooth_iterations=5)
 SMALL = LoglinearOptions(epochs=2, iterations=4, batch=32, penalty="l2", strength=1.0)

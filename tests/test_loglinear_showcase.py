@@ -14,21 +14,20 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
-from latree.arrays import Floats
-from latree.forms.multiscale import MultiScale, expanded
-from latree.grammar import NONE
-from latree.loglinear_showcase import KINDS, SKETCHED, LoglinearShowcase, Moved, Sketch, category_lines, sketch_lines
-from latree.loglinear_showcase_html import loglinear_page
-from latree.loglinear_start import log_rules
-from latree.loglinear_training import LoglinearOptions
-from latree.models import load
-from latree.models.loglinear import LoglinearModel
-from latree.models.lvg import Lvg
-from latree.models.lvg_d import LvgD
-from latree.models.lvg_d_tagger import LvgDTagger
-from latree.models.lvg_tagger import LvgTagger
-from latree.refinement import Refinement
-from latree.split_merge import SplitMergeOptions
+from latree.arrays import NONE, Floats
+from latree.inference.forms.multiscale import MultiScale, expanded
+from latree.kinds.lvg.parser import Lvg
+from latree.kinds.lvg.split_merge import SplitMergeOptions
+from latree.kinds.lvg.tagger import LvgTagger
+from latree.kinds.lvg_d.model import LoglinearModel
+from latree.kinds.lvg_d.parser import LvgD
+from latree.kinds.lvg_d.refinement import Refinement
+from latree.kinds.lvg_d.showcase import KINDS, SKETCHED, LoglinearShowcase, Moved, Sketch, category_lines, sketch_lines
+from latree.kinds.lvg_d.showcase_html import loglinear_page
+from latree.kinds.lvg_d.start import log_rules
+from latree.kinds.lvg_d.tagger import LvgDTagger
+from latree.kinds.lvg_d.training import LoglinearOptions
+from latree.kinds.registry import load
 from tests.command import done, latree, toy_trees
 from tests.test_showcase import EVIL, _Reader
 

@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 
 from latree import Tree, load, read_trees
-from latree.arrays import Floats, Longs
-from latree.checkpoint import Checkpoint
+from latree.arrays import NONE, Floats, Longs
 from latree.data import toy
-from latree.forms.gaussian import gaussian_log_z
-from latree.forms.mixtures import Components, Mixtures
-from latree.grammar import NONE
-from latree.labels import LabelRules
-from latree.lveg_growth import (
+from latree.inference.gaussian.mixtures import Components, Mixtures
+from latree.inference.gaussian.slots import resized
+from latree.inference.gaussian.sweeps import gaussian_log_z
+from latree.kinds.gm_lveg.growth import (
     GROWTH,
     absorb,
     equals,
@@ -26,12 +24,13 @@ from latree.lveg_growth import (
     overlap,
     regrow,
 )
-from latree.lveg_training import LvegOptions
-from latree.models.gm_lveg import GmLveg
-from latree.models.lvg import Lvg
-from latree.models.pruned import GradientTraining
-from latree.slots import resized
-from latree.split_merge import SplitMergeOptions
+from latree.kinds.gm_lveg.parser import GmLveg
+from latree.kinds.gm_lveg.training import LvegOptions
+from latree.kinds.lvg.parser import Lvg
+from latree.kinds.lvg.split_merge import SplitMergeOptions
+from latree.kinds.pruned import GradientTraining
+from latree.learning.checkpoint import Checkpoint
+from latree.text.labels import LabelRules
 from tests.test_gaussian import CASES, Case
 from tests.test_infer import SEEDS
 

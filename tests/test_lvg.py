@@ -12,19 +12,20 @@ import numpy as np
 import pytest
 
 from latree import LatreeError, Parse, Pcfg, Tree, load, score_trees
-from latree.arrays import Floats, Longs
-from latree.binary import Node
-from latree.forest import Forest
-from latree.forms.sparse import Sparse
-from latree.grammar import NONE, Grammar
-from latree.infer import inside_only
-from latree.models.base import Trouble
-from latree.models.lvg import ACCURATE, FAST, Cascade, Lvg
-from latree.sampling import sample_derivation
-from latree.search import OBJECTIVES, Objective, Search
-from latree.split_merge import SplitMergeOptions
-from latree.subtypes import History
-from latree.viterbi import viterbi_edges
+from latree.arrays import NONE, Floats, Longs
+from latree.inference.forest import Forest
+from latree.inference.forms.sparse import Sparse
+from latree.inference.grammar import Grammar
+from latree.inference.prune import Cascade
+from latree.inference.sampling import sample_derivation
+from latree.inference.search import OBJECTIVES, Objective, Search
+from latree.inference.subtypes import History
+from latree.inference.sweep import inside_only
+from latree.inference.viterbi import viterbi_edges
+from latree.kinds.lvg.parser import ACCURATE, FAST, Lvg
+from latree.kinds.lvg.split_merge import SplitMergeOptions
+from latree.kinds.model import Trouble
+from latree.text.binary import Node
 from tests.enumerate import PHRASES, ROOT, TAGS, weights_of
 from tests.test_infer import SEEDS, all_edge_sets, example, full_forest, random_tensors, subtype_weights
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from latree import Hmm, load, score_tags
-from latree.models.lvg_tagger import LvgTagger
-from latree.models.subtyped import Training
-from latree.split_merge import Progress, SplitMergeOptions
+from latree.kinds.lvg.split_merge import Progress, SplitMergeOptions
+from latree.kinds.lvg.subtyped import Training
+from latree.kinds.lvg.tagger import LvgTagger
 from tests.command import toy_trees
 
 QUICK = SplitMergeOptions(split_iterations=15, smooth_iterations=4)

@@ -15,9 +15,9 @@ import pytest
 from numpy.typing import NDArray
 from safetensors.numpy import save as pack
 
-from latree import models
 from latree.errors import LatreeError
-from latree.model_file import VERSION, load, save, write_atomically
+from latree.files import VERSION, load, save, write_atomically
+from latree.kinds import registry as models
 
 HEADER = {"names": ["é", "日本", "a\tb"], "options": {"rare": 20, "weight": 0.1, "none": None}}
 ARRAYS: dict[str, NDArray[Any]] = {

@@ -25,7 +25,7 @@ from latree import (
     score_trees,
 )
 from latree.data import toy
-from latree.search import OBJECTIVES, Objective
+from latree.inference.search import OBJECTIVES, Objective
 
 SHORT = ["you", "like", "these", "books", "."]
 ODD = ["\u200b", "\xa0", "\ud800", "\U0001f469\u200d\U0001f680", "e\u0301", "\ufb01", "\u202eabc", "１２３", "a\tb"]

@@ -13,7 +13,7 @@ from scipy.optimize import minimize, rosen, rosen_der
 
 from latree.arrays import Floats
 from latree.errors import LatreeError
-from latree.owlqn import TRIALS, Iteration, Optimum, OwlQn, Reason, pseudo_gradient, subgradient_violation
+from latree.learning.owlqn import TRIALS, Iteration, Optimum, OwlQn, Reason, pseudo_gradient, subgradient_violation
 
 Function = Callable[[Floats], tuple[float, Floats]]
 EXACT = OwlQn(iterations=2000, tolerance=0)

@@ -11,7 +11,7 @@ import pytest
 
 from latree.arrays import Floats
 from latree.errors import LatreeError
-from latree.relational_clusters import (
+from latree.kinds.svs.relational_clusters import (
     Clusters,
     PairCounts,
     expectation,

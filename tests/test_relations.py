@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from latree.binary import Node, Symbol, undo
-from latree.heads import HeadRules
-from latree.relations import ANY, HeadBinarization, head_words, is_head
-from latree.tree import Tree
+from latree.kinds.svs.relations import ANY, HeadBinarization, head_words, is_head
+from latree.text.binary import Node, Symbol, undo
+from latree.text.heads import HeadRules
+from latree.text.tree import Tree
 from tests.command import toy_trees
 from tests.test_binary import DEEP, TREES, WIDE, nodes, show
 

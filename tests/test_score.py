@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.table import Table
 
 from latree.errors import InputError, LatreeError
-from latree.evalb import Parameters
-from latree.score import (
+from latree.scoring.evalb import Parameters
+from latree.scoring.score import (
     Scores,
     compare,
     read_predictions,
@@ -27,7 +27,7 @@ from latree.score import (
     score_tags,
     score_trees,
 )
-from latree.tree import Tree, read_brackets
+from latree.text.tree import Tree, read_brackets
 
 ORACLE = Path(__file__).parents[1] / ".." / "shared" / "evalb"
 
@@ -310,6 +310,6 @@ def test_tables_for_the_terminal_fit_and_show_labels_as_they_are() -> None:
 
 
 def test_scoring_starts_without_the_heavy_libraries() -> None:
-    program = "import sys, latree.score; print(sorted({'numba', 'numpy', 'rich', 'scipy'} & set(sys.modules)))"
+    program = "import sys, latree.scoring.score; print(sorted({'numba', 'numpy', 'rich', 'scipy'} & set(sys.modules)))"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"

@@ -8,11 +8,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from latree.binary import undo
+from latree.arrays import NONE
 from latree.errors import LatreeError
-from latree.grammar import NONE, Grammar
-from latree.kbest import k_best
-from latree.search import OBJECTIVES, Search, certified
+from latree.inference.grammar import Grammar
+from latree.inference.kbest import k_best
+from latree.inference.search import OBJECTIVES, Search, certified
+from latree.text.binary import undo
 from tests.enumerate import PHRASES, ROOT, TAGS, Derivation, anchored_posteriors, derivations, shape
 from tests.test_decode import bare_parser, full_search, shape_of
 from tests.test_infer import SEEDS, example

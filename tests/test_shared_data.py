@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from latree.binary import Binarization, undo
-from latree.tree import Tree
-from latree.treebank import LabelRules, open_text, read_conllu, read_tagged, read_trees, write_trees
+from latree.text.binary import Binarization, undo
+from latree.text.formats import LabelRules, open_text, read_conllu, read_tagged, read_trees, write_trees
+from latree.text.tree import Tree
 
 DATA = (Path(__file__).parents[1] / ".." / "shared" / "data").resolve()
 TABLE = DATA / "stats.tsv"

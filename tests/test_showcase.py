@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from latree.labels import LabelRules
-from latree.models import load
-from latree.models.base import ForestModel
-from latree.models.hmm import Hmm
-from latree.models.lvg import Lvg
-from latree.models.lvg_tagger import LvgTagger
-from latree.models.pcfg import Pcfg
-from latree.showcase import SAMPLE_WORDS, Rule, Showcase, SplitNode, facts, legible
-from latree.showcase_html import page
-from latree.split_merge import SplitMergeOptions
-from latree.subtypes import History
-from latree.tree import Tree
+from latree.inference.subtypes import History
+from latree.kinds.hmm.model import Hmm
+from latree.kinds.lvg.parser import Lvg
+from latree.kinds.lvg.split_merge import SplitMergeOptions
+from latree.kinds.lvg.tagger import LvgTagger
+from latree.kinds.model import ForestModel
+from latree.kinds.pcfg.model import Pcfg
+from latree.kinds.registry import load
+from latree.kinds.showcase import SAMPLE_WORDS, Rule, Showcase, SplitNode, facts, legible
+from latree.kinds.showcase_html import page
+from latree.text.labels import LabelRules
+from latree.text.tree import Tree
 from tests.command import done, latree, toy_trees
 
 QUICK = SplitMergeOptions(split_iterations=4, merge_iterations=3, smooth_iterations=2)

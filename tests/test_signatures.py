@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from latree.errors import LatreeError
-from latree.signatures import (
+from latree.lexicon.signatures import (
     SCHEMES,
     NeutralScheme,
     Token,

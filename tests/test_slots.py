@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from latree.arrays import Longs
-from latree.forest import PASS, Forest, L, P, R, assemble
-from latree.grammar import NONE
-from latree.slots import SlotForest, slot_forest
-from latree.trellis import chain, chain_rules, fill_trellis, lattice
+from latree.arrays import NONE, Longs
+from latree.inference.forest import PASS, Forest, L, P, R, assemble
+from latree.inference.gaussian.slots import SlotForest, slot_forest
+from latree.inference.trellis import chain, chain_rules, fill_trellis, lattice
 from tests.test_infer import SEEDS, example, full_forest
 from tests.test_trellis import TAGS, random_chain
 

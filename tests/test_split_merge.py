@@ -9,16 +9,13 @@ import numpy as np
 import pytest
 
 from latree.arrays import Floats, Longs
-from latree.climbing import check_climb
 from latree.errors import LatreeError
-from latree.forms.sparse import sparse
-from latree.grammar import count_rules
-from latree.latent_treebank import LatentTreebank
-from latree.models.lvg import Lvg
-from latree.models.parser import tagged_sentences
-from latree.models.subtyped import Training
-from latree.smoothing import Smoother
-from latree.split_merge import (
+from latree.inference.forms.sparse import sparse
+from latree.inference.grammar import count_rules
+from latree.inference.subtypes import Layout
+from latree.kinds.lvg.parser import Lvg
+from latree.kinds.lvg.smoothing import Smoother
+from latree.kinds.lvg.split_merge import (
     Expectation,
     Progress,
     Refined,
@@ -31,9 +28,12 @@ from latree.split_merge import (
     split,
     subtype_counts,
 )
-from latree.subtypes import Layout
-from latree.tree import Tree
-from latree.words import Lexicon, LexiconOptions
+from latree.kinds.lvg.subtyped import Training
+from latree.kinds.parser import tagged_sentences
+from latree.learning.climbing import check_climb
+from latree.learning.latent_treebank import LatentTreebank
+from latree.lexicon.words import Lexicon, LexiconOptions
+from latree.text.tree import Tree
 from tests.command import toy_trees
 
 QUICK = SplitMergeOptions(split_iterations=12, merge_iterations=6, smooth_iterations=3)

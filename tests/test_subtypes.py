@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from latree.arrays import Floats, Longs
-from latree.grammar import NONE, Grammar
-from latree.subtypes import LEAST, History, Layout, averaging, regroup
+from latree.arrays import NONE, Floats, Longs
+from latree.inference.grammar import Grammar
+from latree.inference.subtypes import LEAST, History, Layout, averaging, regroup
 from tests.enumerate import random_grammar
 
 SIZE = np.array([1, 2, 3, 1, 4, 2])  # root, three phrases, two tags

@@ -9,23 +9,23 @@ import numpy as np
 import pytest
 
 from latree import LatreeError, Parse, Pcfg, Tree, load, score_trees
-from latree.arrays import Floats, Longs
-from latree.binary import Node, Symbol
-from latree.forest import assemble, from_trees
-from latree.forms.factored import NO_RELATION, Factored, with_words, zeros_like
-from latree.grammar import NONE, Grammar, count_rules, inner_nodes, rule_symbols
-from latree.heads import HeadRules
-from latree.infer import inside_only
-from latree.latent_treebank import LatentTreebank, LexicalLayout
-from latree.models.parser import tagged_sentences
-from latree.models.svs import Svs, SvsOptions
-from latree.relational_clusters import PairCounts
-from latree.relations import ANY, HeadBinarization, Relation, relation_of
-from latree.subtypes import Layout
-from latree.svs_choice import chosen_edges
-from latree.svs_counts import HeadCounts, Headwords, Structure, count_heads, head_relations, normalised, structure
-from latree.svs_learning import FactoredEm, SvsWeights, from_counts, rule_weights, smoothed
-from latree.words import Lexicon, LexiconOptions
+from latree.arrays import NONE, Floats, Longs
+from latree.inference.forest import assemble, from_trees
+from latree.inference.forms.factored import NO_RELATION, Factored, with_words, zeros_like
+from latree.inference.grammar import Grammar, count_rules, inner_nodes, rule_symbols
+from latree.inference.subtypes import Layout
+from latree.inference.sweep import inside_only
+from latree.kinds.parser import tagged_sentences
+from latree.kinds.svs.choice import chosen_edges
+from latree.kinds.svs.counts import HeadCounts, Headwords, Structure, count_heads, head_relations, normalised, structure
+from latree.kinds.svs.learning import FactoredEm, SvsWeights, from_counts, rule_weights, smoothed
+from latree.kinds.svs.model import Svs, SvsOptions
+from latree.kinds.svs.relational_clusters import PairCounts
+from latree.kinds.svs.relations import ANY, HeadBinarization, Relation, relation_of
+from latree.learning.latent_treebank import LatentTreebank, LexicalLayout
+from latree.lexicon.words import Lexicon, LexiconOptions
+from latree.text.binary import Node, Symbol
+from latree.text.heads import HeadRules
 from tests import svs_loops
 from tests.command import toy_trees
 from tests.enumerate import ROOT

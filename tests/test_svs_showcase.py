@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from latree import LabelRules, LatreeError, Svs, Tree
-from latree.forest import UnknownRuleError
-from latree.heads import HeadRules
-from latree.models.svs import SvsOptions
-from latree.svs_derivations import all_derivations
-from latree.svs_showcase import SvsShowcase
+from latree.inference.forest import UnknownRuleError
+from latree.kinds.svs.derivations import all_derivations
+from latree.kinds.svs.model import SvsOptions
+from latree.kinds.svs.showcase import SvsShowcase
+from latree.text.heads import HeadRules
 from tests.command import SLEEPS_TREE, toy_trees
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from latree.tokenize import tokens_of
-from latree.tree import escape
+from latree.text.tokenize import tokens_of
+from latree.text.tree import escape
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 from latree.data import TOY_PARTS, toy
-from latree.tree import Tree, read_brackets
+from latree.text.tree import Tree, read_brackets
 
 SCRIPT = Path(__file__).parents[1] / "scripts" / "make_toy_treebank.py"
 MODALS = {"will", "can", "must", "should", "may"}

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from latree.errors import InputError
-from latree.tree import Tree, escape, format_brackets, read_brackets, unescape
+from latree.text.tree import Tree, escape, format_brackets, read_brackets, unescape
 
 # Anything but white space that brackets cannot hold and the escapes themselves; surrogates are not text.
 WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=" \t\r\n\f\v"), min_size=1).filter(

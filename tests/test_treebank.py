@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from latree.errors import InputError, LatreeError
-from latree.tree import Tree
-from latree.treebank import (
+from latree.text.formats import (
     Column,
     LabelRules,
     TaggedSentence,
@@ -22,6 +21,7 @@ from latree.treebank import (
     read_trees,
     write_trees,
 )
+from latree.text.tree import Tree
 
 
 def conllu_file(folder: Path, *sentences: str) -> Path:

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from latree.arrays import Floats
-from latree.binary import Symbol
-from latree.forest import Forest, P, assemble
-from latree.forms.sparse import zeros_like
-from latree.grammar import NONE, Grammar
-from latree.infer import infer
-from latree.trellis import Chain, ChainRules, chain, chain_rules, fill_trellis, lattice
+from latree.arrays import NONE, Floats
+from latree.inference.forest import Forest, P, assemble
+from latree.inference.forms.sparse import zeros_like
+from latree.inference.grammar import Grammar
+from latree.inference.sweep import infer
+from latree.inference.trellis import Chain, ChainRules, chain, chain_rules, fill_trellis, lattice
+from latree.text.binary import Symbol
 from tests.enumerate import weights_of
 from tests.test_infer import SEEDS, all_edge_sets
 

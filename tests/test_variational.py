@@ -10,18 +10,14 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, psi
 
-from latree.arrays import Floats
-from latree.checkpoint import Checkpoint
+from latree.arrays import NONE, Floats
 from latree.cli.training import Reporter
 from latree.data import toy
 from latree.errors import LatreeError
-from latree.grammar import NONE, count_rules
-from latree.latent_treebank import LatentTreebank
-from latree.models import load
-from latree.models.lvg import Lvg
-from latree.models.parser import tagged_sentences
-from latree.models.subtyped import Training
-from latree.split_merge import (
+from latree.inference.grammar import count_rules
+from latree.inference.subtypes import Layout, regroup
+from latree.kinds.lvg.parser import Lvg
+from latree.kinds.lvg.split_merge import (
     Expectation,
     Progress,
     Refined,
@@ -32,11 +28,15 @@ from latree.split_merge import (
     split,
     subtype_counts,
 )
-from latree.subtypes import Layout, regroup
-from latree.tree import Tree
-from latree.variational import MeanField, contract, merged_halves, used
-from latree.variational_prior import RulePrior, VariationalOptions, WordPrior, break_stick, digamma
-from latree.words import Lexicon, LexiconOptions
+from latree.kinds.lvg.subtyped import Training
+from latree.kinds.lvg.variational import MeanField, contract, merged_halves, used
+from latree.kinds.lvg.variational_prior import RulePrior, VariationalOptions, WordPrior, break_stick, digamma
+from latree.kinds.parser import tagged_sentences
+from latree.kinds.registry import load
+from latree.learning.checkpoint import Checkpoint
+from latree.learning.latent_treebank import LatentTreebank
+from latree.lexicon.words import Lexicon, LexiconOptions
+from latree.text.tree import Tree
 from tests.command import done, latree, toy_trees
 
 QUICK = SplitMergeOptions(split_iterations=8)

@@ -11,18 +11,27 @@ from typing import Any
 import numpy as np
 import pytest
 
-from latree.labels import LabelRules
-from latree.lveg_training import LvegOptions
-from latree.models import load
-from latree.models.gaussian import GaussianModel
-from latree.models.gm_lveg import GmLveg
-from latree.models.gm_lveg_tagger import GmLvegTagger
-from latree.models.lvg import Lvg
-from latree.models.pcfg import Pcfg
-from latree.split_merge import SplitMergeOptions
-from latree.tree import Tree
-from latree.vector_showcase import REGIONS, Cloud, Component, Owner, VectorShowcase, anchors, overlaps, principal_axes
-from latree.vector_showcase_html import _Labels, vector_page
+from latree.kinds.gm_lveg.model import GaussianModel
+from latree.kinds.gm_lveg.parser import GmLveg
+from latree.kinds.gm_lveg.showcase import (
+    REGIONS,
+    Cloud,
+    Component,
+    Owner,
+    VectorShowcase,
+    anchors,
+    overlaps,
+    principal_axes,
+)
+from latree.kinds.gm_lveg.showcase_html import _Labels, vector_page
+from latree.kinds.gm_lveg.tagger import GmLvegTagger
+from latree.kinds.gm_lveg.training import LvegOptions
+from latree.kinds.lvg.parser import Lvg
+from latree.kinds.lvg.split_merge import SplitMergeOptions
+from latree.kinds.pcfg.model import Pcfg
+from latree.kinds.registry import load
+from latree.text.labels import LabelRules
+from latree.text.tree import Tree
 from tests.command import done, latree, toy_trees
 
 QUICK = SplitMergeOptions(split_iterations=4, merge_iterations=3, smooth_iterations=2)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from safetensors.numpy import load, save
 
-import latree.words
+import latree.lexicon.words
 from latree.errors import LatreeError
-from latree.signatures import SCHEMES
-from latree.words import Lexicon, LexiconOptions, likelihood, smooth
+from latree.lexicon.signatures import SCHEMES
+from latree.lexicon.words import Lexicon, LexiconOptions, likelihood, smooth
 
 D, N, V = 0, 1, 2
 
@@ -136,7 +136,7 @@ def test_rows_are_the_same_when_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     lexicon = toy()
     cold = lexicon.emissions(words)
     assert_array_equal(lexicon.emissions(words), cold)
-    monkeypatch.setattr(latree.words, "_CACHE_BYTES", 0)
+    monkeypatch.setattr(latree.lexicon.words, "_CACHE_BYTES", 0)
     assert_array_equal(toy().emissions(words), cold)
 
 

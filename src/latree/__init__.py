@@ -13,54 +13,54 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from latree.binary import Binarization as Binarization
     from latree.errors import InputError as InputError
     from latree.errors import LatreeError as LatreeError
-    from latree.labels import LabelRules as LabelRules
-    from latree.models import load as load
-    from latree.models.hmm import Hmm as Hmm
-    from latree.models.lvg import Lvg as Lvg
-    from latree.models.lvg_d import LvgD as LvgD
-    from latree.models.lvg_d_tagger import LvgDTagger as LvgDTagger
-    from latree.models.lvg_tagger import LvgTagger as LvgTagger
-    from latree.models.pcfg import Pcfg as Pcfg
-    from latree.models.product import Product as Product
-    from latree.models.svs import Svs as Svs
-    from latree.results import Constituent as Constituent
-    from latree.results import Parse as Parse
-    from latree.results import Tagging as Tagging
-    from latree.score import score_tags as score_tags
-    from latree.score import score_trees as score_trees
-    from latree.tree import Tree as Tree
-    from latree.treebank import read_tagged as read_tagged
-    from latree.treebank import read_trees as read_trees
+    from latree.inference.results import Constituent as Constituent
+    from latree.inference.results import Parse as Parse
+    from latree.inference.results import Tagging as Tagging
+    from latree.kinds.hmm.model import Hmm as Hmm
+    from latree.kinds.lvg.parser import Lvg as Lvg
+    from latree.kinds.lvg.tagger import LvgTagger as LvgTagger
+    from latree.kinds.lvg_d.parser import LvgD as LvgD
+    from latree.kinds.lvg_d.tagger import LvgDTagger as LvgDTagger
+    from latree.kinds.pcfg.model import Pcfg as Pcfg
+    from latree.kinds.product.model import Product as Product
+    from latree.kinds.registry import load as load
+    from latree.kinds.svs.model import Svs as Svs
+    from latree.scoring.score import score_tags as score_tags
+    from latree.scoring.score import score_trees as score_trees
+    from latree.text.binary import Binarization as Binarization
+    from latree.text.formats import read_tagged as read_tagged
+    from latree.text.formats import read_trees as read_trees
+    from latree.text.labels import LabelRules as LabelRules
+    from latree.text.tree import Tree as Tree
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "Binarization": "binary",
-    "Constituent": "results",
-    "LvgD": "models.lvg_d",
-    "LvgDTagger": "models.lvg_d_tagger",
-    "GmLveg": "models.gm_lveg",
-    "GmLvegTagger": "models.gm_lveg_tagger",
-    "Hmm": "models.hmm",
+    "Binarization": "text.binary",
+    "Constituent": "inference.results",
+    "LvgD": "kinds.lvg_d.parser",
+    "LvgDTagger": "kinds.lvg_d.tagger",
+    "GmLveg": "kinds.gm_lveg.parser",
+    "GmLvegTagger": "kinds.gm_lveg.tagger",
+    "Hmm": "kinds.hmm.model",
     "InputError": "errors",
-    "LabelRules": "labels",
+    "LabelRules": "text.labels",
     "LatreeError": "errors",
-    "Lvg": "models.lvg",
-    "LvgTagger": "models.lvg_tagger",
-    "Parse": "results",
-    "Pcfg": "models.pcfg",
-    "Product": "models.product",
-    "Svs": "models.svs",
-    "Tagging": "results",
-    "Tree": "tree",
-    "load": "models",
-    "read_tagged": "treebank",
-    "read_trees": "treebank",
-    "score_tags": "score",
-    "score_trees": "score",
+    "Lvg": "kinds.lvg.parser",
+    "LvgTagger": "kinds.lvg.tagger",
+    "Parse": "inference.results",
+    "Pcfg": "kinds.pcfg.model",
+    "Product": "kinds.product.model",
+    "Svs": "kinds.svs.model",
+    "Tagging": "inference.results",
+    "Tree": "text.tree",
+    "load": "kinds.registry",
+    "read_tagged": "text.formats",
+    "read_trees": "text.formats",
+    "score_tags": "scoring.score",
+    "score_trees": "scoring.score",
 }
 __all__ = [*_HOME]
 

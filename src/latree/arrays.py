@@ -8,3 +8,5 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
+
+NONE = -1  # where an array of numbers, of rules, symbols or items, has nothing to name

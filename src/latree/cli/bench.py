@@ -15,9 +15,9 @@ from latree.cli import common
 from latree.errors import LatreeError
 
 if TYPE_CHECKING:
-    from latree.labels import LabelRules
-    from latree.models.base import ForestModel
-    from latree.models.parser import Parser
+    from latree.kinds.model import ForestModel
+    from latree.kinds.parser import Parser
+    from latree.text.labels import LabelRules
 
 
 def bench(
@@ -56,7 +56,7 @@ def _lengths(text: str) -> list[int]:
 
 
 def _sentences(treebank: str, labels: LabelRules | None) -> list[list[str]]:
-    from latree.treebank import detect_format
+    from latree.text.formats import detect_format
 
     if treebank == "-":
         raise LatreeError("the file is read more than once, so that standard input does not serve; name a file")
@@ -74,8 +74,8 @@ def _cpu(work: Callable[[], object], repeat: int) -> float:
 
 
 def _reading(treebank: str, repeat: int) -> None:
-    from latree.labels import LabelRules
-    from latree.treebank import detect_format, open_text, read_conllu, read_trees
+    from latree.text.formats import detect_format, open_text, read_conllu, read_trees
+    from latree.text.labels import LabelRules
 
     with open_text(treebank) as lines:
         megabytes = sum(len(line.encode()) for line in lines) / 1e6
@@ -88,7 +88,7 @@ def _reading(treebank: str, repeat: int) -> None:
 
 def _growth(model: Parser | Any, sentences: Sequence[Sequence[str]], lengths: list[int], repeat: int) -> None:
     """Sentences of given lengths, cut from the running text, so that only the length differs."""
-    from latree.cky import chart_bytes
+    from latree.inference.chart import chart_bytes
 
     text = [word for sentence in sentences for word in sentence]
     typer.echo("words  milliseconds  chart MB  milliseconds / (n/10)^3")
@@ -103,7 +103,7 @@ def _growth(model: Parser | Any, sentences: Sequence[Sequence[str]], lengths: li
 
 def _jobs(model: ForestModel[Any], sentences: Sequence[Sequence[str]], jobs: int) -> None:
     """Throughput by the clock of one job and of several, the workers' start not counted; outputs compared."""
-    from latree.jobs import analyse_all
+    from latree.kinds.jobs import analyse_all
 
     timed = [*sentences] * (1 + 2000 // len(sentences))
 

@@ -16,8 +16,8 @@ import typer
 from latree.errors import LatreeError
 
 if TYPE_CHECKING:
-    from latree.labels import LabelRules
-    from latree.models.base import ForestModel
+    from latree.kinds.model import ForestModel
+    from latree.text.labels import LabelRules
 
 T = TypeVar("T")
 InputFormat = Literal["text", "ptb", "conllu"]
@@ -44,7 +44,7 @@ _TREE_OR_CONLLU = re.compile(r"\s*(?:(?P<ptb>\(\s*[^\s()]*\s*\()|(?P<conllu>\d+(
 
 def load_model(path: Path | None, max_length: int | None = None) -> ForestModel[Any]:
     """The named model, or the one that ships, with the user's limit."""
-    from latree.models import load
+    from latree.kinds.registry import load
 
     model = load(path)
     if max_length is not None:
@@ -54,7 +54,7 @@ def load_model(path: Path | None, max_length: int | None = None) -> ForestModel[
 
 def leave_out_pruner(model: ForestModel[Any]) -> None:
     """What `--alone` asks for."""
-    from latree.models.gaussian import GaussianModel
+    from latree.kinds.gm_lveg.model import GaussianModel
 
     if not isinstance(model, GaussianModel):
         raise LatreeError(f"--alone is for gm-lveg; this is a {model.kind}")
@@ -75,25 +75,25 @@ def read_sentences(
         if chosen == "text":
             yield from _text_sentences(path, tokenize)
         elif chosen == "ptb":
-            from latree.treebank import read_trees
+            from latree.text.formats import read_trees
 
             yield from (tree.words() for tree in read_trees(path, labels))
         else:
-            from latree.treebank import read_conllu
+            from latree.text.formats import read_conllu
 
             yield from (list(sentence.words) for sentence in read_conllu(path))
 
 
 def format_of(path: str) -> InputFormat:
     """Trees or CoNLL-U by the name's ending, else plain text."""
-    from latree.treebank import format_by_name
+    from latree.text.formats import format_by_name
 
     return format_by_name(path) or "text"
 
 
 def _text_sentences(path: str, tokenize: bool) -> Iterator[list[str]]:
-    from latree.tokenize import tokens_of
-    from latree.treebank import open_text
+    from latree.text.formats import open_text
+    from latree.text.tokenize import tokens_of
 
     asked = False
     with open_text(path) as lines:
@@ -109,7 +109,7 @@ def analyse(
     model: ForestModel[Any], inputs: Sequence[str] | None, sentences: Iterable[Sequence[str]], jobs: int, objective: Any
 ) -> Generator[Any, None, None]:
     """The best analysis of every sentence, in batches; one at a time where they are typed."""
-    from latree.jobs import analyse_all
+    from latree.kinds.jobs import analyse_all
 
     if at_terminal(inputs):
         # Whoever types a line is waiting for its result, not for the other lines of a batch.

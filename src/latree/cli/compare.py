@@ -14,11 +14,11 @@ from latree.errors import LatreeError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from latree.comparison import GrammarComparison
-    from latree.comparison_runs import Contender
-    from latree.comparison_tables import TextTable
-    from latree.labels import LabelRules
-    from latree.tree import Tree
+    from latree.compare.comparison import GrammarComparison
+    from latree.compare.runs import Contender
+    from latree.compare.tables import TextTable
+    from latree.text.labels import LabelRules
+    from latree.text.tree import Tree
 
 
 def compare(
@@ -51,8 +51,8 @@ def compare(
 
 
 def _compare(paths: list[Path], gold: str, k: int, max_length: int | None, jobs: int, quiet: bool) -> GrammarComparison:
-    from latree.comparison import compare_grammars
-    from latree.comparison_runs import common_labels
+    from latree.compare.comparison import compare_grammars
+    from latree.compare.runs import common_labels
 
     contenders = _contenders(paths)
     trees = _gold(gold, common_labels(contenders), max_length)
@@ -63,8 +63,8 @@ def _compare(paths: list[Path], gold: str, k: int, max_length: int | None, jobs:
 
 
 def _contenders(paths: list[Path]) -> list[Contender]:
-    from latree.comparison_runs import Contender
-    from latree.models.parser import Parser
+    from latree.compare.runs import Contender
+    from latree.kinds.parser import Parser
 
     found = []
     for name, path in zip(_names(paths), paths, strict=True):
@@ -84,8 +84,8 @@ def _names(paths: list[Path]) -> list[str]:
 
 
 def _gold(path: str, rules: LabelRules, max_length: int | None) -> list[Tree]:
-    from latree.evalb import COLLINS
-    from latree.treebank import detect_format, read_trees
+    from latree.scoring.evalb import COLLINS
+    from latree.text.formats import detect_format, read_trees
 
     if path != "-" and detect_format(path) != "ptb":
         raise LatreeError(f"{path}: CoNLL-U has no trees to compare parsers on")
@@ -97,8 +97,8 @@ def _gold(path: str, rules: LabelRules, max_length: int | None) -> list[Tree]:
 
 
 def _write_page(found: GrammarComparison, gold: str, path: Path, quiet: bool) -> None:
-    from latree.comparison_html import comparison_page
-    from latree.model_file import write_atomically
+    from latree.compare.html import comparison_page
+    from latree.files import write_atomically
 
     write_atomically(path, comparison_page(found, gold).encode())
     if not quiet:
@@ -108,7 +108,7 @@ def _write_page(found: GrammarComparison, gold: str, path: Path, quiet: bool) ->
 def _print(found: GrammarComparison) -> None:
     from rich.console import Console
 
-    from latree.comparison_tables import tables
+    from latree.compare.tables import tables
 
     console = Console(emoji=False, highlight=False)
     console.print(f"{found.sentences} sentences, lists of up to {found.k} trees")
@@ -122,7 +122,7 @@ def _rich(table: TextTable) -> Table:
     from rich.table import Table
     from rich.text import Text  # a plain Text, as a label may look like rich's markup
 
-    from latree.showcase import legible
+    from latree.kinds.showcase import legible
 
     made = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for place, head in enumerate(table.heads):

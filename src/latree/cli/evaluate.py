@@ -13,11 +13,11 @@ from latree.cli import common
 from latree.errors import LatreeError
 
 if TYPE_CHECKING:
-    from latree.evalb import Parameters
-    from latree.labels import LabelRules
-    from latree.score import Scores, TagScores
-    from latree.tree import Tree
-    from latree.treebank import Column, Format
+    from latree.scoring.evalb import Parameters
+    from latree.scoring.score import Scores, TagScores
+    from latree.text.formats import Column, Format
+    from latree.text.labels import LabelRules
+    from latree.text.tree import Tree
 
 
 def evaluate(
@@ -64,7 +64,7 @@ def evaluate(
 
 def _label_rules(preset: str, model: Path | None) -> LabelRules:
     """The rules that clean both sides: those of a model, or a preset."""
-    from latree.labels import LabelRules
+    from latree.text.labels import LabelRules
 
     rules = LabelRules.named(preset)
     if model is not None:
@@ -74,7 +74,7 @@ def _label_rules(preset: str, model: Path | None) -> LabelRules:
 
 def _format(*paths: str) -> Format:
     """What the files hold; standard input holds what the others do."""
-    from latree.treebank import detect_format
+    from latree.text.formats import detect_format
 
     formats = {path: detect_format(path) for path in paths if path != "-" or set(paths) == {"-"}}
     if len(set(formats.values())) > 1:
@@ -84,7 +84,7 @@ def _format(*paths: str) -> Format:
 
 
 def _parameters(prm: Path | None) -> Parameters:
-    from latree.evalb import COLLINS, Parameters
+    from latree.scoring.evalb import COLLINS, Parameters
 
     return COLLINS if prm is None else Parameters.read(prm)
 
@@ -92,7 +92,7 @@ def _parameters(prm: Path | None) -> Parameters:
 def _score_trees(
     gold: str, predicted: str, rules: LabelRules | None, parameters: Parameters, max_length: int | None
 ) -> Scores:
-    from latree.score import score_trees
+    from latree.scoring.score import score_trees
 
     wrapper = rules.root if rules else None
     right, guesses = list(_read_trees(gold, rules)), list(_read_trees(predicted, rules))
@@ -106,8 +106,8 @@ def _score_trees(
 
 def _read_trees(path: str, rules: LabelRules | None) -> Iterator[Tree | None]:
     """The trees of a file, cleaned; None for a failed parse, so that sentences stay in step."""
-    from latree.score import read_predictions
-    from latree.treebank import open_text
+    from latree.scoring.score import read_predictions
+    from latree.text.formats import open_text
 
     with open_text(path) as lines:
         for tree in read_predictions(lines, "<stdin>" if path == "-" else path):
@@ -115,14 +115,14 @@ def _read_trees(path: str, rules: LabelRules | None) -> Iterator[Tree | None]:
 
 
 def _score_tags(gold: str, predicted: str, column: Column | None, known: set[str] | None) -> TagScores:
-    from latree.score import score_tags
-    from latree.treebank import read_tagged
+    from latree.scoring.score import score_tags
+    from latree.text.formats import read_tagged
 
     return score_tags(read_tagged(gold, column), read_tagged(predicted, column), known)
 
 
 def _compare(first: Any, second: Any) -> Any:
-    from latree.score import Scores, compare
+    from latree.scoring.score import Scores, compare
 
     if isinstance(first, Scores):
         return compare(first.bracket_counts(), second.bracket_counts())
@@ -132,8 +132,8 @@ def _compare(first: Any, second: Any) -> Any:
 def _render(scored: Any, report: dict[str, Any], parameters: Parameters, *, table: bool, by_label: bool) -> None:
     from rich.console import Console
 
-    from latree.evalb import format_table
-    from latree.score import Scores, render_labels, render_tags, render_trees
+    from latree.scoring.evalb import format_table
+    from latree.scoring.score import Scores, render_labels, render_tags, render_trees
 
     console = Console()
     if isinstance(scored, Scores):

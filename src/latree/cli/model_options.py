@@ -13,10 +13,10 @@ import typer
 from latree.errors import LatreeError
 
 if TYPE_CHECKING:
-    from latree.binary import Binarization
-    from latree.heads import HeadRules
-    from latree.labels import LabelRules
-    from latree.words import LexiconOptions
+    from latree.lexicon.words import LexiconOptions
+    from latree.text.binary import Binarization
+    from latree.text.heads import HeadRules
+    from latree.text.labels import LabelRules
 
 
 class Kind(StrEnum):
@@ -107,26 +107,26 @@ def _chosen(given: Given, *names: str) -> dict[str, Any]:
 def _lexicon(rare: int | None) -> LexiconOptions | None:
     if rare is None:
         return None
-    from latree.words import LexiconOptions
+    from latree.lexicon.words import LexiconOptions
 
     return LexiconOptions(rare=rare)
 
 
 def _label_rules(given: Given) -> LabelRules:
-    from latree.labels import LabelRules
+    from latree.text.labels import LabelRules
 
     return replace(LabelRules.named(given["labels"]), **_chosen(given, "phrase_cuts", "tag_cuts", "prefix_end"))
 
 
 def _binarization(given: Given) -> Binarization:
-    from latree.binary import Binarization
+    from latree.text.binary import Binarization
 
     return Binarization(given["binarize"], given["horizontal"], given["vertical"])
 
 
 def _subtypes(tags: bool, given: Given) -> dict[str, Any]:
     """Of a latent variable grammar; a tagger's subtypes are a fixed number."""
-    from latree.split_merge import SplitMergeOptions
+    from latree.kinds.lvg.split_merge import SplitMergeOptions
 
     counts = _chosen(given, "tolerance", *_ITERATIONS)
     own: dict[str, Any] = {"seed": given["seed"]}
@@ -136,7 +136,7 @@ def _subtypes(tags: bool, given: Given) -> dict[str, Any]:
 
 
 def _variational(tags: bool, given: Given) -> dict[str, Any]:
-    from latree.variational_prior import VariationalOptions
+    from latree.kinds.lvg.variational_prior import VariationalOptions
 
     if tags:
         raise LatreeError("--estimator variational is for parsers; a tagger's subtypes are fitted by EM")
@@ -145,10 +145,10 @@ def _variational(tags: bool, given: Given) -> dict[str, Any]:
 
 def _gaussian(tags: bool, given: Given, pruner: dict[str, Any]) -> dict[str, Any]:
     """Of a Gaussian mixture grammar, and with these its pruner, which the other options are for."""
-    from latree.lveg_training import LvegOptions
-    from latree.models.gm_lveg_tagger import TAGGING
-    from latree.models.hmm import Hmm
-    from latree.models.lvg import Lvg
+    from latree.kinds.gm_lveg.tagger import TAGGING
+    from latree.kinds.gm_lveg.training import LvegOptions
+    from latree.kinds.hmm.model import Hmm
+    from latree.kinds.lvg.parser import Lvg
 
     _check_start(Kind.gm_lveg, given["start"], ("treebank", "subtypes"))
     if tags and given["start"] == "subtypes":
@@ -162,9 +162,9 @@ def _gaussian(tags: bool, given: Given, pruner: dict[str, Any]) -> dict[str, Any
 
 def _loglinear(tags: bool, given: Given, pruner: dict[str, Any]) -> dict[str, Any]:
     """Of a log-linear grammar, and with these the generative one that it begins at and prunes by."""
-    from latree.loglinear_training import LoglinearOptions
-    from latree.models.lvg import Lvg
-    from latree.models.lvg_tagger import LvgTagger
+    from latree.kinds.lvg.parser import Lvg
+    from latree.kinds.lvg.tagger import LvgTagger
+    from latree.kinds.lvg_d.training import LoglinearOptions
 
     _check_start(Kind.lvg_d, given["start"], ("generative", "zero"))
     if tags and given["spans"]:
@@ -180,7 +180,7 @@ def _loglinear(tags: bool, given: Given, pruner: dict[str, Any]) -> dict[str, An
 
 def _concepts(given: Given) -> dict[str, Any]:
     """Of structured vectorial semantics; its trees are binarised by their heads."""
-    from latree.models.svs import SvsOptions
+    from latree.kinds.svs.model import SvsOptions
 
     constants = _chosen(given, "headwords", "clusters", "rule_smoothing", "word_smoothing")
     if given["refine"] is not None:
@@ -190,8 +190,8 @@ def _concepts(given: Given) -> dict[str, Any]:
 
 def _head_rules(heads: str | None) -> HeadRules | None:
     """A table of latree's, or one in a file; none given: the treebank's labels decide."""
-    from latree.head_tables import TABLES
-    from latree.heads import HeadRules
+    from latree.text.head_tables import TABLES
+    from latree.text.heads import HeadRules
 
     if heads is None:
         return None

@@ -15,10 +15,10 @@ from latree.cli import common
 from latree.errors import LatreeError
 
 if TYPE_CHECKING:
-    from latree.models.parser import Parser
-    from latree.models.svs import Svs
-    from latree.results import Parse
-    from latree.svs_vectors import ConstituentVector
+    from latree.inference.results import Parse
+    from latree.kinds.parser import Parser
+    from latree.kinds.svs.model import Svs
+    from latree.kinds.svs.vectors import ConstituentVector
 
 _DIGITS = 4  # of a concept's probability
 
@@ -89,7 +89,7 @@ def _lists(
 
 def _parser(paths: list[Path] | None, max_length: int | None) -> Parser:
     """The named parser, or the product of several."""
-    from latree.models.parser import Parser
+    from latree.kinds.parser import Parser
 
     models: list[Parser] = []
     named: Sequence[Path | None] = paths or [None]
@@ -100,13 +100,13 @@ def _parser(paths: list[Path] | None, max_length: int | None) -> Parser:
         models.append(model)
     if len(models) == 1:
         return models[0]
-    from latree.models.product import Product
+    from latree.kinds.product.model import Product
 
     return Product(models)
 
 
 def _prune_less(parser: Parser) -> None:
-    from latree.models.lvg import ACCURATE
+    from latree.kinds.lvg.parser import ACCURATE
 
     if not hasattr(parser, "cascade"):
         raise LatreeError(f"--accurate is for models with subtypes; this is a {parser.kind}")
@@ -115,7 +115,7 @@ def _prune_less(parser: Parser) -> None:
 
 def _with_vectors(parser: Parser) -> Svs:
     """The model that `--vectors` asks."""
-    from latree.models.svs import Svs
+    from latree.kinds.svs.model import Svs
 
     if not isinstance(parser, Svs):
         raise LatreeError(f"--vectors is for svs; this is a {parser.kind}")
@@ -140,7 +140,7 @@ def _text(one: Parse, scores: bool, draw: bool) -> str:
     if draw and one.tree is not None:
         from shutil import get_terminal_size
 
-        from latree.draw import draw as drawing
+        from latree.text.draw import draw as drawing
 
         picture = drawing(one.tree, get_terminal_size().columns if sys.stdout.isatty() else None)
         return f"{numbers}\n{picture}\n" if scores else f"{picture}\n"

@@ -18,14 +18,14 @@ from latree.errors import LatreeError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from latree.loglinear_showcase import LoglinearShowcase
-    from latree.models.base import ForestModel
-    from latree.models.gaussian import GaussianModel
-    from latree.models.loglinear import LoglinearModel
-    from latree.models.svs import Svs
-    from latree.showcase import Rule, Showcase, SplitNode, Subtype, Use, Word
-    from latree.svs_showcase import SvsShowcase
-    from latree.vector_showcase import VectorShowcase
+    from latree.kinds.gm_lveg.model import GaussianModel
+    from latree.kinds.gm_lveg.showcase import VectorShowcase
+    from latree.kinds.lvg_d.model import LoglinearModel
+    from latree.kinds.lvg_d.showcase import LoglinearShowcase
+    from latree.kinds.model import ForestModel
+    from latree.kinds.showcase import Rule, Showcase, SplitNode, Subtype, Use, Word
+    from latree.kinds.svs.model import Svs
+    from latree.kinds.svs.showcase import SvsShowcase
 
 TOP, TOP_ON_PAGE = 5, 8
 _BAR = 12  # columns for the largest number of subtypes, components or parameters
@@ -84,9 +84,9 @@ class _Overview:
 
 
 def _exhibit(model: ForestModel[Any], summed: bool, top: int) -> _Exhibit:
-    from latree.models.gaussian import GaussianModel
-    from latree.models.loglinear import LoglinearModel
-    from latree.models.svs import Svs
+    from latree.kinds.gm_lveg.model import GaussianModel
+    from latree.kinds.lvg_d.model import LoglinearModel
+    from latree.kinds.svs.model import Svs
 
     if isinstance(model, GaussianModel | LoglinearModel | Svs) and summed:
         what = "concepts that all categories share" if isinstance(model, Svs) else "weights that are no probabilities"
@@ -102,8 +102,8 @@ def _exhibit(model: ForestModel[Any], summed: bool, top: int) -> _Exhibit:
 
 
 def _of_subtypes(model: ForestModel[Any], summed: bool, top: int) -> _Exhibit:
-    from latree.showcase import Showcase, facts
-    from latree.showcase_html import page
+    from latree.kinds.showcase import Showcase, facts
+    from latree.kinds.showcase_html import page
 
     showcase = Showcase(model)
     measure = "subtypes" if showcase.has_subtypes else None
@@ -118,8 +118,8 @@ def _of_subtypes(model: ForestModel[Any], summed: bool, top: int) -> _Exhibit:
 
 
 def _of_vectors(model: GaussianModel, top: int) -> _Exhibit:
-    from latree.vector_showcase import VectorShowcase, category_lines
-    from latree.vector_showcase_html import vector_page
+    from latree.kinds.gm_lveg.showcase import VectorShowcase, category_lines
+    from latree.kinds.gm_lveg.showcase_html import vector_page
 
     showcase = VectorShowcase(model)
     overview = _Overview(showcase, "components", ("likeliest",), lambda symbol: (_heaviest(showcase, symbol, top),))
@@ -133,8 +133,8 @@ def _of_vectors(model: GaussianModel, top: int) -> _Exhibit:
 
 
 def _of_weights(model: LoglinearModel, top: int) -> _Exhibit:
-    from latree.loglinear_showcase import LoglinearShowcase, category_lines
-    from latree.loglinear_showcase_html import loglinear_page
+    from latree.kinds.lvg_d.showcase import LoglinearShowcase, category_lines
+    from latree.kinds.lvg_d.showcase_html import loglinear_page
 
     showcase = LoglinearShowcase(model)
     columns = ("subtypes", *(name + ", divided" * showcase.has_scales for name in ("rules", "words")))
@@ -149,7 +149,7 @@ def _of_weights(model: LoglinearModel, top: int) -> _Exhibit:
 
 
 def _of_concepts(model: Svs, top: int) -> _Exhibit:
-    from latree.svs_showcase import SvsShowcase, category_lines
+    from latree.kinds.svs.showcase import SvsShowcase, category_lines
 
     def no_page(title: str) -> str:
         raise LatreeError(
@@ -179,7 +179,7 @@ def _one_by_one(lines: Callable[[int], Iterator[str]]) -> Callable[[list[int]], 
 
 
 def _write_page(text: str, path: Path) -> None:
-    from latree.model_file import write_atomically
+    from latree.files import write_atomically
 
     write_atomically(path, text.encode())
     common.note(f"written to {path}")
@@ -197,7 +197,7 @@ def _print_tables(tables: Iterable[Table]) -> None:
 
 def _tables(exhibit: _Overview) -> Iterator[Table]:
     """One for each kind of symbol, the largest first by what is measured."""
-    from latree.showcase import GROUPS
+    from latree.kinds.showcase import GROUPS
 
     showcase = exhibit.showcase
     most = max(map(showcase.size, showcase.by_size))
@@ -361,7 +361,7 @@ def _print_lines(lines: Iterable[str]) -> None:
 
 
 def _plain(text: str, most: int) -> str:
-    from latree.showcase import legible
+    from latree.kinds.showcase import legible
 
     return legible(text, most)
 

@@ -14,8 +14,8 @@ import typer
 from latree.cli import common
 
 if TYPE_CHECKING:
-    from latree.models.base import ForestModel
-    from latree.results import Tagging
+    from latree.inference.results import Tagging
+    from latree.kinds.model import ForestModel
 
 
 def tag(
@@ -55,7 +55,7 @@ def tag(
 def _taggings(
     model: ForestModel[Any], path: str, sentences: Iterable[Sequence[str]], jobs: int, objective: common.Objective
 ) -> Generator[Tagging, None, None]:
-    from latree.results import Parse, Tagging
+    from latree.inference.results import Parse, Tagging
 
     with closing(common.analyse(model, [path], sentences, jobs, objective)) as analyses:
         for one in analyses:
@@ -70,7 +70,7 @@ def _tag_conllu(
     model: ForestModel[Any], path: str, tally: common.Tally, jobs: int, objective: common.Objective
 ) -> None:
     """Fill the model's column; everything else goes through as it came."""
-    from latree.treebank import read_conllu_lines, retag
+    from latree.text.formats import read_conllu_lines, retag
 
     column: Any = getattr(model, "column", "xpos")
     kept, source = tee(read_conllu_lines(path))

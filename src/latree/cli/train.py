@@ -18,9 +18,9 @@ from latree.cli.model_options import Kind
 from latree.errors import LatreeError
 
 if TYPE_CHECKING:
-    from latree.checkpoint import Checkpoint
-    from latree.models.base import ForestModel
-    from latree.treebank import Format
+    from latree.kinds.model import ForestModel
+    from latree.learning.checkpoint import Checkpoint
+    from latree.text.formats import Format
 
 
 Dev = Callable[[Any], dict[str, Any]] | None
@@ -176,7 +176,7 @@ def _fit_concepts(estimator: Any, data: Any, quiet: bool) -> Any:
 
 
 def _is_conllu(treebank: list[str], form: Format | None) -> bool:
-    from latree.treebank import detect_format
+    from latree.text.formats import detect_format
 
     kinds = {detect_format(path, form) for path in treebank}
     if len(kinds) > 1:
@@ -185,14 +185,14 @@ def _is_conllu(treebank: list[str], form: Format | None) -> bool:
 
 
 def _model_class(kind: Kind, tags: bool) -> Any:
-    from latree.models import model_class
+    from latree.kinds.registry import model_class
 
     return model_class(f"{kind}-tagger" if kind in model_options.LONG and tags else kind)
 
 
 def _fit_in_rounds(estimator: Any, data: Any, dev: Dev, checkpoint: Checkpoint, *, resume: bool, quiet: bool) -> Any:
     """Fit by split and merge, scoring every round."""
-    from latree.models.subtyped import Training
+    from latree.kinds.lvg.subtyped import Training
 
     def score(model: Any) -> None:
         if dev is not None:
@@ -207,7 +207,7 @@ def _fit_in_epochs(
     estimator: Any, data: Any, dev: Dev, checkpoint: Checkpoint, *, resume: bool, quiet: bool, jobs: int
 ) -> Any:
     """Fit by gradient; the best epoch on dev is kept."""
-    from latree.models.pruned import GradientTraining
+    from latree.kinds.pruned import GradientTraining
 
     def score(model: Any) -> float:
         scores = dev(model) if dev is not None else {}
@@ -225,7 +225,7 @@ def _fit_long(
     kind: Kind, estimator: Any, data: Any, output: Path, dev: Dev, *, resume: bool, quiet: bool, jobs: int
 ) -> Any:
     """Fit with a checkpoint, which goes when the model is there."""
-    from latree.checkpoint import Checkpoint
+    from latree.learning.checkpoint import Checkpoint
 
     checkpoint = Checkpoint(output.with_name(f"{output.name}.checkpoint"), estimator.identity())
     if resume and not checkpoint.path.exists():
@@ -240,7 +240,7 @@ def _fit_long(
 
 def _check_dev(kind: Kind, dev: str | None, form: Format | None) -> None:
     """Nor is a mistyped file to be told after the training."""
-    from latree.treebank import detect_format, open_text
+    from latree.text.formats import detect_format, open_text
 
     if dev is None:
         return

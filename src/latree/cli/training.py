@@ -11,16 +11,16 @@ from latree.cli import common
 from latree.errors import LatreeError
 
 if TYPE_CHECKING:
-    from latree.learn import EpochReport
-    from latree.models.base import ForestModel
-    from latree.split_merge import Progress
-    from latree.tree import Tree
-    from latree.treebank import Column, Format, TaggedSentence
+    from latree.kinds.lvg.split_merge import Progress
+    from latree.kinds.model import ForestModel
+    from latree.learning.adam import EpochReport
+    from latree.text.formats import Column, Format, TaggedSentence
+    from latree.text.tree import Tree
 
 
 def read_all_trees(paths: Sequence[str], form: Format | None, kind: str) -> Iterator[Tree]:
     """The trees of all files, none of which may be CoNLL-U."""
-    from latree.treebank import detect_format, read_trees
+    from latree.text.formats import detect_format, read_trees
 
     for path in paths:
         if detect_format(path, form) != "ptb":
@@ -35,14 +35,14 @@ def read_all_tagged(paths: Sequence[str], form: Format | None, column: Column) -
 
 def choose_column(paths: Sequence[str], form: Format | None, column: Column | None) -> Column:
     """The column that a tagger learns: as the user says, else the one that the first CoNLL-U file fills."""
-    from latree.treebank import detect_format
+    from latree.text.formats import detect_format
 
     tables = [path for path in paths if detect_format(path, form) == "conllu"]
     return column or (_filled_column(tables[0]) if tables else "xpos")
 
 
 def _filled_column(path: str) -> Literal["upos", "xpos"]:
-    from latree.treebank import read_conllu
+    from latree.text.formats import read_conllu
 
     if path == "-":
         raise LatreeError("standard input can be read only once; name the column: --column upos or xpos")
@@ -51,8 +51,8 @@ def _filled_column(path: str) -> Literal["upos", "xpos"]:
 
 def read_tagged_any(path: str, form: Format | None, column: Literal["upos", "xpos"] | None) -> Iterator[TaggedSentence]:
     """Tagged sentences from CoNLL-U, or from the leaves of trees."""
-    from latree.labels import LabelRules
-    from latree.treebank import TaggedSentence, detect_format, read_tagged, read_trees
+    from latree.text.formats import TaggedSentence, detect_format, read_tagged, read_trees
+    from latree.text.labels import LabelRules
 
     if detect_format(path, form) == "conllu":
         yield from read_tagged(path, column)
@@ -63,11 +63,11 @@ def read_tagged_any(path: str, form: Format | None, column: Literal["upos", "xpo
 
 def score_dev(model: ForestModel[Any], dev: str, form: Format | None, jobs: int, quiet: bool) -> dict[str, float]:
     """Score on a held-out file; the figures go into the model's header."""
-    from latree.models.parser import Parser
-    from latree.score import score_tags, score_trees
+    from latree.kinds.parser import Parser
+    from latree.scoring.score import score_tags, score_trees
 
     if isinstance(model, Parser):
-        from latree.treebank import read_trees
+        from latree.text.formats import read_trees
 
         gold = list(read_trees(dev, model.labels.for_scoring()))
         analyses = model.parse_all((tree.words() for tree in gold), jobs)

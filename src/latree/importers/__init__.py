@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from latree.errors import LatreeError
 
 if TYPE_CHECKING:
-    from latree.models.lvg import Lvg
+    from latree.kinds.lvg.parser import Lvg
 
 
 def import_grammar(path: str | Path) -> Lvg:

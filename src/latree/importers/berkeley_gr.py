@@ -15,13 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from latree.arrays import Floats
-from latree.binary import Binarization, Symbol
+from latree.arrays import NONE, Floats
 from latree.errors import LatreeError
-from latree.grammar import NONE
 from latree.importers.common import Parts, SplitTree, Words, assemble, symbol_of
-from latree.models.lvg import Lvg
-from latree.words import LexiconOptions
+from latree.kinds.lvg.parser import Lvg
+from latree.lexicon.words import LexiconOptions
+from latree.text.binary import Binarization, Symbol
 
 GZIP, JAVA = b"\x1f\x8b", b"\xac\xed"  # how such files begin
 UNARY_STEPS = 2  # on one span

@@ -20,14 +20,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from latree.arrays import Floats
-from latree.binary import Binarization, Symbol
+from latree.arrays import NONE, Floats
 from latree.errors import InputError, LatreeError
-from latree.grammar import NONE
 from latree.importers.common import Parts, SplitTree, assemble, descent, symbol_of
 from latree.importers.text_lexicon import words_of_scores
-from latree.models.lvg import Lvg
-from latree.treebank import open_text
+from latree.kinds.lvg.parser import Lvg
+from latree.text.binary import Binarization, Symbol
+from latree.text.formats import open_text
 
 UNARY_STEPS = 2  # on one span
 _ROUNDING = 1e-6  # products come out a little otherwise in another order

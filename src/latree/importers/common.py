@@ -12,17 +12,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from latree.arrays import Floats, Longs
-from latree.binary import Binarization, Symbol
+from latree.arrays import NONE, Floats, Longs
 from latree.errors import LatreeError
-from latree.grammar import NONE, number_rules
-from latree.labels import LabelRules
-from latree.model_file import compact
-from latree.models.lvg import Lvg
-from latree.signatures import make_scheme
-from latree.subtypes import History, Layout
-from latree.tree import unescape
-from latree.words import Lexicon, LexiconOptions
+from latree.files import compact
+from latree.inference.grammar import number_rules
+from latree.inference.subtypes import History, Layout
+from latree.kinds.lvg.parser import Lvg
+from latree.lexicon.signatures import make_scheme
+from latree.lexicon.words import Lexicon, LexiconOptions
+from latree.text.binary import Binarization, Symbol
+from latree.text.labels import LabelRules
+from latree.text.tree import unescape
 
 Vectors = Mapping[str, Floats]  # a number for each subtype of a tag, by word or by class of unknown words
 

@@ -1,0 +1,1 @@
+"""How models differ on the same sentences."""

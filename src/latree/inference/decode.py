@@ -1,0 +1,151 @@
+"""The best derivation of a forest.
+
+Everything here maximises a sum of one score an edge.  What the score is makes the method:
+
+    Viterbi            log weight of the rule
+    max-rule product   log posterior of the anchored rule (Petrov & Klein 2007)
+    max-rule sum       the posterior itself
+    variational        log posterior of the rule given its parent
+    brackets           posterior of the phrase
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from latree.arrays import Floats, Ints, Longs
+from latree.inference.forest import PASS, Forest, L, P, R
+from latree.jit import kernel
+
+_TIE = 1e-6  # what a posterior weighs where it is only to break ties
+
+
+def anchored(forest: Forest, posterior: Floats) -> Floats:
+    """Posterior of each edge's rule over its span, whatever the unary level: q of the max-rule objective.
+
+    Only unary rules stand at several levels; an edge with two children or none is the only one of its kind.
+    """
+    unary = np.flatnonzero((forest.rule >= 0) & (forest.ends[:, L] >= 0) & (forest.ends[:, R] < 0))
+    parent = forest.ends[unary, P]
+    size, rules = int(forest.span.max(initial=0)) + 1, int(forest.rule.max(initial=0)) + 1
+    place = (forest.sentence[parent].astype(np.int64) * size + forest.span[parent, 0]) * size + forest.span[parent, 1]
+    _, kind = np.unique(place * rules + forest.rule[unary], return_inverse=True)
+    q = posterior.copy()
+    q[unary] = np.bincount(kind, weights=posterior[unary])[kind]
+    return q
+
+
+def max_rule_scores(forest: Forest, posterior: Floats, *, product: bool = True) -> Floats:
+    """Edge scores of the max-rule objectives; passing an item on costs nothing.
+
+    Trees of the same words differ in the number of unary rules alone.  So that the sum does not gain by more of them,
+    a unary rule scores q - 1/2: it must be likelier than not (the sum is then the expected number of right rules
+    less that of wrong ones, up to a constant).
+    """
+    q = anchored(forest, posterior)
+    if product:
+        with np.errstate(divide="ignore"):
+            q = np.log(q)
+    else:
+        q[q == 0] = -np.inf
+        q[(forest.ends[:, L] >= 0) & (forest.ends[:, R] < 0)] -= 0.5
+    q[forest.rule == PASS] = 0.0
+    return q
+
+
+@kernel
+def _given_parent(forest: Forest, posterior: Floats) -> Floats:
+    """Each edge's share of its parent item; an edge without a rule has what the item's other edges leave."""
+    mass, ruled = np.zeros(len(forest.symbol)), np.zeros(len(forest.symbol))
+    ends, share = forest.ends, np.zeros(len(forest.rule))
+    for e in range(len(forest.rule)):
+        ruled[ends[e, P]] += posterior[e]
+    for root in forest.root:
+        if root >= 0:
+            mass[root] = 1.0
+    for k in range(len(forest.rule)):
+        e = len(forest.rule) - 1 - k  # parents first
+        item = ends[e, P]
+        own = max(mass[item] - ruled[item], 0.0) if forest.rule[e] == PASS else posterior[e]
+        share[e] = own / mass[item] if mass[item] > 0.0 else 0.0
+        for port in (L, R):
+            if ends[e, port] >= 0:
+                mass[ends[e, port]] += own
+    return share
+
+
+def variational_scores(forest: Forest, posterior: Floats) -> Floats:
+    """log of each rule's probability given its parent: the PCFG over the forest that is nearest to the posterior.
+
+    (Matsuzaki et al. 2005; Petrov & Klein 2007.)
+    """
+    with np.errstate(divide="ignore"):
+        return np.log(_given_parent(forest, posterior))
+
+
+def bracket_scores(forest: Forest, phrase_probability: Floats, posterior: Floats) -> Floats:
+    """Minimum Bayes risk on brackets: each phrase scores p - 1/2, so that one likelier than not is worth having.
+
+    Brackets say nothing of tags and parts: of trees with the same brackets, the one of the likelier rules is taken.
+    """
+    probability = phrase_probability[forest.ends[:, P]]
+    scores = np.where(probability > 0, probability - 0.5, 0.0) + _TIE * posterior
+    scores[posterior == 0] = -np.inf
+    scores[forest.rule == PASS] = 0.0
+    return scores
+
+
+class Best(NamedTuple):
+    """For every item its best score and the edge that gives it (-1: none)."""
+
+    score: Floats
+    edge: Longs
+
+
+@kernel
+def _best(rule: Ints, ends: Ints, scores: Floats, items: int) -> tuple[Floats, Longs]:
+    value, back = np.full(items, -np.inf), np.full(items, -1)
+    for e in range(len(rule)):
+        total = scores[e]
+        if ends[e, L] >= 0:
+            total += value[ends[e, L]]
+        if ends[e, R] >= 0:
+            total += value[ends[e, R]]
+        if total > value[ends[e, P]]:
+            value[ends[e, P]], back[ends[e, P]] = total, e
+    return value, back
+
+
+def best(forest: Forest, scores: Floats) -> Best:
+    """The highest-scoring derivation below every item."""
+    return Best(*_best(forest.rule, forest.ends, scores, len(forest.symbol)))
+
+
+@kernel
+def _trace(back: Longs, ends: Ints, root: int) -> Longs:
+    edges, used = np.empty(len(back), np.int64), 0
+    stack, height = np.empty(len(back) + 1, np.int64), 1
+    stack[0] = root
+    while height > 0:
+        height -= 1
+        edge = back[stack[height]]
+        if edge < 0:
+            return edges[:0]
+        edges[used] = edge
+        used += 1
+        for port in (R, L):
+            if ends[edge, port] >= 0:
+                stack[height] = ends[edge, port]
+                height += 1
+    return edges[:used]
+
+
+def best_edges(forest: Forest, choice: Best, sentence: int) -> list[int]:
+    """The edges of a sentence's best derivation, if it has one, a parent's before its children's, left to right."""
+    root = int(forest.root[sentence])
+    if root < 0:
+        return []
+    edges: list[int] = _trace(choice.edge, forest.ends, root).tolist()
+    return edges

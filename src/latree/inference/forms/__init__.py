@@ -1,0 +1,1 @@
+"""Forms: how the numbers of a rule are plugged into its ports (`sweep.register`)."""

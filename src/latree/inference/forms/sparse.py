@@ -1,0 +1,252 @@
+"""The discrete form: a number for every triple of subtypes, T[x, y, z], zeros left out (LVG; with one subtype each, a
+PCFG or HMM).
+
+EM drives most of a split tensor to zero, so only cells with some weight are kept: by rule, then by parent subtype x,
+each with its pair (y, z) of children's subtypes.  For many edges m of a rule at a time, with `pair[yz, m]` for
+left[y, m] right[z, m]:
+
+    up      out[x, m]    = sum_yz  T[x, yz] pair[yz, m]
+    down    D[yz, m]     = sum_x   T[x, yz] parent[x, m],  times the one child for the other
+            E[x, yz]    += T[x, yz] sum_m factor[m] parent[x, m] pair[yz, m]
+
+Every inner loop runs over the edges, side by side in memory, so that a cell is read once and the processor works on
+several edges at a time.
+
+A lexical entry is a vector e[x] that stands on the diagonal between its parent and the rest of a tag lattice
+(left port; a row of one in a tree, where nothing follows).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latree.arrays import Floats, Ints, Longs
+from latree.inference.subtypes import Layout
+from latree.inference.sweep import register
+from latree.jit import kernel
+
+
+class Sparse(NamedTuple):
+    """Weights, or statistics of the same type."""
+
+    value: Floats  # [cells] T[x, y, z]
+    place: Longs  # [cells] where the cell stands in the full tensors (`Layout`); ascending
+    cell_pair: Ints  # [cells] its pair, numbered within the rule
+    row: Longs  # [rows + 1] first cell of a (rule, x)
+    row_parent: Longs  # [rows] x among all subtypes laid end to end
+    rule_row: Longs  # [rules + 1] first row of a rule
+    pair: Ints  # [pairs, 2] y and z
+    rule_pair: Longs  # [rules + 1] first pair of a rule
+    entry: Floats  # lexical entries, end to end
+    entry_start: Longs  # [entries + 1]
+
+    def table(self, rule: int, x: int, shape: tuple[int, int]) -> Floats:
+        """T[x], for one subtype of the parent."""
+        row = self.rule_row[rule] + x
+        cells = slice(self.row[row], self.row[row + 1])
+        y, z = self.pair[self.rule_pair[rule] + self.cell_pair[cells]].T
+        found = np.zeros(shape)
+        found[y, z] = self.value[cells]
+        return found
+
+
+def sparse(layout: Layout, theta: Floats, place: Longs | None = None) -> Sparse:
+    """The cells of full tensors that have some weight, or those that are named; no lexical entries yet."""
+    place = np.flatnonzero(theta) if place is None else place
+    return _sorted_cells(layout, place, theta[place])
+
+
+def _sorted_cells(layout: Layout, place: Longs, value: Floats) -> Sparse:
+    cell_pair, row, pair, rule_pair = _index_cells(place, layout.start, layout.dims, layout.rule_row)
+    none = np.zeros(0), np.zeros(1, np.int64)
+    return Sparse(value, place, cell_pair, row, layout.row_parent, layout.rule_row, pair, rule_pair, *none)
+
+
+@kernel
+def _index_cells(place: Longs, start: Longs, dims: Longs, rule_row: Longs) -> tuple[Ints, Longs, Ints, Longs]:
+    """Number the pairs of each rule, and find where its rows of cells begin."""
+    cell_pair, row = np.empty(len(place), np.int32), np.zeros(rule_row[-1] + 1, np.int64)
+    pair, rule_pair = np.empty((len(place), 2), np.int32), np.zeros(len(dims) + 1, np.int64)
+    cell, pairs = 0, 0
+    number = np.empty(0, np.int32)
+    for rule in range(len(dims)):
+        wide, narrow = dims[rule, 1], dims[rule, 2]
+        if len(number) < wide * narrow:
+            number = np.empty(wide * narrow, np.int32)
+        number[: wide * narrow] = -1
+        first = cell
+        while cell < len(place) and place[cell] < start[rule + 1]:
+            number[(place[cell] - start[rule]) % (wide * narrow)] = 0
+            cell += 1
+        for yz in range(wide * narrow):
+            if number[yz] == 0:
+                number[yz] = pairs - rule_pair[rule]
+                pair[pairs, 0], pair[pairs, 1] = yz // narrow, yz % narrow
+                pairs += 1
+        rule_pair[rule + 1] = pairs
+        for k in range(first, cell):
+            x, yz = divmod(place[k] - start[rule], wide * narrow)
+            cell_pair[k] = number[yz]
+            row[rule_row[rule] + x + 1] += 1
+    return cell_pair, np.cumsum(row), pair[:pairs].copy(), rule_pair
+
+
+def with_words(weights: Sparse, layout: Layout, emissions: Floats) -> Sparse:
+    """The lexical entries of one batch: [words, tags' subtypes laid end to end], an entry a word and tag."""
+    lengths = np.tile(layout.size[layout.grammar.first_tag :], len(emissions))
+    return with_entries(weights, emissions.ravel(), lengths)
+
+
+def with_entries(weights: Sparse, entry: Floats, lengths: Longs) -> Sparse:
+    """The same rules with these lexical entries."""
+    return weights._replace(entry=entry, entry_start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+
+
+def zeros_like(weights: Sparse) -> Sparse:
+    """Statistics of no mass."""
+    return weights._replace(value=np.zeros_like(weights.value), entry=np.zeros_like(weights.entry))
+
+
+def no_statistics(weights: Sparse) -> Sparse:
+    """For inference that is after posteriors alone."""
+    return weights._replace(value=np.zeros(0), entry=np.zeros(0))
+
+
+def without(weights: Sparse, layout: Layout, gone: NDArray[np.bool_]) -> Sparse:
+    """The same weights less some cells."""
+    kept = _sorted_cells(layout, weights.place[~gone], weights.value[~gone])
+    return kept._replace(entry=weights.entry, entry_start=weights.entry_start)
+
+
+# -- the form
+
+
+@kernel
+def _pair_products(weights: Sparse, rule: int, left: Floats, right: Floats) -> Floats:
+    """left[y, m] right[z, m] for the rule's pairs."""
+    first, count = weights.rule_pair[rule], weights.rule_pair[rule + 1] - weights.rule_pair[rule]
+    products = np.empty((count, left.shape[1]))
+    for p in range(count):
+        y, z = weights.pair[first + p]
+        for m in range(left.shape[1]):
+            products[p, m] = left[y, m] * right[z, m]
+    return products
+
+
+@kernel
+def up(weights: Sparse, rules: Ints, left: Floats, right: Floats, out: Floats) -> None:
+    rule = rules[0]
+    if rule >= len(weights.rule_pair) - 1:
+        _entries_up(weights, rules, left, out)
+        return
+    products = _pair_products(weights, rule, left, right)
+    first = weights.rule_row[rule]
+    for x in range(out.shape[0]):
+        for m in range(out.shape[1]):
+            out[x, m] = 0.0
+        for k in range(weights.row[first + x], weights.row[first + x + 1]):
+            value, p = weights.value[k], weights.cell_pair[k]
+            for m in range(out.shape[1]):
+                out[x, m] += value * products[p, m]
+
+
+@kernel
+def _entries_up(weights: Sparse, rules: Ints, left: Floats, out: Floats) -> None:
+    """Lexical entries of one tag."""
+    step, known = min(left.shape[0] - 1, 1), len(weights.rule_pair) - 1
+    for m in range(len(rules)):
+        begin = weights.entry_start[rules[m] - known]
+        for x in range(out.shape[0]):
+            out[x, m] = weights.entry[begin + x] * left[x * step, m]
+
+
+@kernel
+def down(
+    weights: Sparse,
+    rules: Ints,
+    parent: Floats,
+    left: Floats,
+    right: Floats,
+    factor: Floats,
+    to_left: Floats,
+    to_right: Floats,
+    stats: Sparse,
+    share: Floats,
+) -> None:
+    """Statistics without room (`no_statistics`) are not kept."""
+    rule = rules[0]
+    if rule >= len(weights.rule_pair) - 1:
+        _entries_down(weights, rules, parent, left, factor, to_left, stats, share)
+        return
+    products = _pair_products(weights, rule, left, right)
+    for p in range(len(products)):
+        for m in range(len(factor)):
+            products[p, m] *= factor[m]
+    spread = np.zeros_like(products)
+    first = weights.rule_row[rule]
+    for x in range(parent.shape[0]):
+        for k in range(weights.row[first + x], weights.row[first + x + 1]):
+            value, p = weights.value[k], weights.cell_pair[k]
+            for m in range(parent.shape[1]):
+                spread[p, m] += value * parent[x, m]
+            if len(stats.value) > 0:
+                together = 0.0
+                for m in range(parent.shape[1]):
+                    together += parent[x, m] * products[p, m]
+                stats.value[k] += value * together
+    _contract(weights, rule, spread, products, left, right, to_left, to_right, share)
+
+
+@kernel
+def _contract(
+    weights: Sparse,
+    rule: int,
+    spread: Floats,
+    products: Floats,
+    left: Floats,
+    right: Floats,
+    to_left: Floats,
+    to_right: Floats,
+    share: Floats,
+) -> None:
+    """What a parent says of each child, given what it says of their pairs; and the edges' posteriors."""
+    to_left[:] = 0.0
+    to_right[:] = 0.0
+    share[:] = 0.0
+    for p in range(len(spread)):
+        y, z = weights.pair[weights.rule_pair[rule] + p]
+        for m in range(spread.shape[1]):
+            to_left[y, m] += spread[p, m] * right[z, m]
+            to_right[z, m] += spread[p, m] * left[y, m]
+            share[m] += spread[p, m] * products[p, m]
+
+
+@kernel
+def _entries_down(
+    weights: Sparse,
+    rules: Ints,
+    parent: Floats,
+    left: Floats,
+    factor: Floats,
+    to_left: Floats,
+    stats: Sparse,
+    share: Floats,
+) -> None:
+    """Lexical entries of one tag; in a tree there is nothing to their left, and `to_left` is no one's."""
+    step, known = min(left.shape[0] - 1, 1), len(weights.rule_pair) - 1
+    for m in range(len(rules)):
+        begin = weights.entry_start[rules[m] - known]
+        share[m] = 0.0
+        for x in range(parent.shape[0]):
+            above = weights.entry[begin + x] * parent[x, m]
+            to_left[x * step, m] = above
+            part = factor[m] * above * left[x * step, m]
+            share[m] += part
+            if len(stats.entry) > 0:
+                stats.entry[begin + x] += part
+
+
+register(Sparse, up=up, down=down)

@@ -1,0 +1,1 @@
+"""Inference with Gaussian mixtures, whose messages are as long as an item has makers."""

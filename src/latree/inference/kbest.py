@@ -1,0 +1,200 @@
+"""The k best derivations of a forest, found lazily (Huang & Chiang 2005, algorithm 3), without recursion."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latree.arrays import Floats, Ints, Longs
+from latree.inference.forest import Forest, L, P, R
+from latree.jit import kernel
+
+
+class _Lists(NamedTuple):
+    """For every item its derivations found so far, best first, and a heap of candidates for the next."""
+
+    found: Longs  # [items] how many derivations are fixed
+    entry: Longs  # [items, k, 3] their edge and the ranks of its children
+    score: Floats  # [items, k]
+    done: NDArray[np.bool_]  # [items] there are no more
+    opened: Longs  # [items] how many of its edges have put their best on the heap
+    stage: Longs  # [items] which successors of the derivation fixed last are on the heap: 0 none, 2 both
+    size: Longs  # [items] candidates on the heap
+    heap: Longs  # [slots, 3]
+    key: Floats  # [slots]
+    room: Longs  # [items+1] where an item's heap begins
+    first: Longs  # [items+1] where an item's edges begin in `edges`
+    edges: Longs
+
+
+@kernel
+def _push(lists: _Lists, item: int, edge: int, left_rank: int, right_rank: int, score: float) -> None:
+    base, k = lists.room[item], lists.size[item]
+    lists.size[item] += 1
+    while k > 0 and lists.key[base + (k - 1) // 2] < score:
+        up = (k - 1) // 2
+        lists.key[base + k], lists.heap[base + k] = lists.key[base + up], lists.heap[base + up]
+        k = up
+    lists.key[base + k] = score
+    lists.heap[base + k, 0], lists.heap[base + k, 1], lists.heap[base + k, 2] = edge, left_rank, right_rank
+
+
+@kernel
+def _pop(lists: _Lists, item: int) -> None:
+    """Move the best candidate to the end of the fixed derivations."""
+    base, rank = lists.room[item], lists.found[item]
+    lists.entry[item, rank], lists.score[item, rank] = lists.heap[base], lists.key[base]
+    lists.found[item] += 1
+    lists.size[item] -= 1
+    size, k = lists.size[item], 0
+    last, last_key = lists.heap[base + size].copy(), lists.key[base + size]
+    while 2 * k + 1 < size:
+        child = 2 * k + 1
+        if child + 1 < size and lists.key[base + child + 1] > lists.key[base + child]:
+            child += 1
+        if lists.key[base + child] <= last_key:
+            break
+        lists.key[base + k], lists.heap[base + k] = lists.key[base + child], lists.heap[base + child]
+        k = child
+    lists.key[base + k], lists.heap[base + k] = last_key, last
+
+
+@kernel
+def _lacking(lists: _Lists, ends: Ints, edge: int, ranks: Longs) -> int:
+    """The child port of an edge that has not yet found its derivation of the given rank, but may; 0 for none."""
+    for port in (L, R):
+        child = ends[edge, port]
+        if child >= 0 and lists.found[child] <= ranks[port - 1] and not lists.done[child]:
+            return port
+    return 0
+
+
+@kernel
+def _offer(lists: _Lists, ends: Ints, scores: Floats, item: int, edge: int, ranks: Longs) -> None:
+    """Put an edge with the given ranks of its children on the heap, if its children have so many derivations."""
+    total = scores[edge]
+    for port in (L, R):
+        child = ends[edge, port]
+        if child >= 0:
+            if lists.found[child] <= ranks[port - 1]:
+                return
+            total += lists.score[child, ranks[port - 1]]
+    if total > -np.inf:
+        _push(lists, item, edge, ranks[0], ranks[1], total)
+
+
+@kernel
+def _next_candidate(lists: _Lists, ends: Ints, item: int, ranks: Longs) -> int:
+    """The edge and ranks to put on the heap before the next derivation can be fixed; -1 when all are there.
+
+    A derivation's successors go one rank down at one child.  Going down on the left only from right rank 0 meets
+    every pair of ranks once.
+    """
+    edge: int
+    if lists.opened[item] < lists.first[item + 1] - lists.first[item]:
+        ranks[0] = ranks[1] = 0
+        edge = lists.edges[lists.first[item] + lists.opened[item]]
+        return edge
+    while lists.found[item] > 0 and lists.stage[item] < 2:
+        edge, left_rank, right_rank = lists.entry[item, lists.found[item] - 1]
+        if lists.stage[item] == 0 and ends[edge, R] >= 0:
+            ranks[0], ranks[1] = left_rank, right_rank + 1
+            return edge
+        if lists.stage[item] == 1 and ends[edge, L] >= 0 and right_rank == 0:
+            ranks[0], ranks[1] = left_rank + 1, 0
+            return edge
+        lists.stage[item] += 1
+    return -1
+
+
+@kernel
+def _mark_offered(lists: _Lists, item: int) -> None:
+    if lists.opened[item] < lists.first[item + 1] - lists.first[item]:
+        lists.opened[item] += 1
+    else:
+        lists.stage[item] += 1
+
+
+@kernel
+def _enumerate(lists: _Lists, ends: Ints, scores: Floats, root: int, k: int, depth: int) -> None:
+    """Fix the root's k best derivations, and below it only what they need; requests wait on a stack."""
+    item_of, wanted_of = np.empty(depth, np.int64), np.empty(depth, np.int64)
+    ranks = np.zeros(2, np.int64)
+    item_of[0], wanted_of[0], height = root, k, 1
+    while height > 0:
+        item = item_of[height - 1]
+        if lists.found[item] >= wanted_of[height - 1] or lists.done[item]:
+            height -= 1
+            continue
+        edge = _next_candidate(lists, ends, item, ranks)
+        if edge >= 0:
+            port = _lacking(lists, ends, edge, ranks)
+            if port > 0:
+                item_of[height], wanted_of[height] = ends[edge, port], ranks[port - 1] + 1
+                height += 1
+            else:
+                _offer(lists, ends, scores, item, edge, ranks)
+                _mark_offered(lists, item)
+        elif lists.size[item] == 0:
+            lists.done[item] = True
+        else:
+            _pop(lists, item)
+            lists.stage[item] = 0
+
+
+def _lists(forest: Forest, k: int) -> _Lists:
+    items = len(forest.symbol)
+    count = np.bincount(forest.ends[:, P], minlength=items)
+    first = np.concatenate([[0], np.cumsum(count)])
+    room = first + np.arange(items + 1) * (k + 1)
+    return _Lists(
+        np.zeros(items, np.int64),
+        np.zeros((items, k, 3), np.int64),
+        np.zeros((items, k)),
+        np.zeros(items, np.bool_),
+        np.zeros(items, np.int64),
+        np.zeros(items, np.int64),
+        np.zeros(items, np.int64),
+        np.zeros((room[-1], 3), np.int64),
+        np.zeros(room[-1]),
+        room,
+        first,
+        np.argsort(forest.ends[:, P], kind="stable"),
+    )
+
+
+def k_best(forest: Forest, scores: Floats, k: int, sentence: int = 0) -> list[tuple[float, list[int]]]:
+    """The k highest-scoring derivations of a sentence with their edges, best first; fewer where there are fewer."""
+    root = int(forest.root[sentence])
+    if root < 0:  # nothing survived pruning
+        return []
+    lists = _lists(forest, k)
+    _enumerate(lists, forest.ends, scores, root, k, len(forest.level) + 1)
+    found = int(lists.found[root])
+    edges, start = _unpack(lists, forest.ends, root, found)
+    return [(float(lists.score[root, r]), edges[start[r] : start[r + 1]].tolist()) for r in range(found)]
+
+
+@kernel
+def _unpack(lists: _Lists, ends: Ints, root: int, found: int) -> tuple[Longs, Longs]:
+    """The edges of the root's derivations laid end to end, a parent's before its children's, left to right."""
+    edges, used, start = np.empty(1024, np.int64), 0, np.zeros(found + 1, np.int64)
+    item_of, rank_of = np.empty(len(lists.found) + 1, np.int64), np.empty(len(lists.found) + 1, np.int64)
+    for r in range(found):
+        item_of[0], rank_of[0], height = root, r, 1
+        while height > 0:
+            height -= 1
+            item, rank = item_of[height], rank_of[height]
+            edge = lists.entry[item, rank, 0]
+            if used == len(edges):
+                edges = np.concatenate((edges, np.empty(used, np.int64)))
+            edges[used] = edge
+            used += 1
+            for port in (R, L):
+                if ends[edge, port] >= 0:
+                    item_of[height], rank_of[height] = ends[edge, port], lists.entry[item, rank, port]
+                    height += 1
+        start[r + 1] = used
+    return edges[:used], start

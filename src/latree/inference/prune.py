@@ -1,0 +1,264 @@
+"""From a chart to a forest: what survives a posterior threshold.
+
+Every constituent and every rule of a tree has at least the tree's own posterior.  So a forest pruned at threshold p
+holds every tree whose probability given the words is p or more: Viterbi and k-best lists found in it are exact when the
+worst of them reaches p (`search.certified` lowers p until that holds).  Rules over a span are many and each unlikely,
+so they are dropped later than constituents are.
+
+Chains of unary rules become levels: item (span, A, l) is A built with at most l unary rules, so that it may pass
+for what (span, A, 0) holds, or be made by a unary rule from level l - 1.  Rules above see the highest level.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latree.arrays import NONE, Floats, Ints, Longs
+from latree.inference.chart import Chart, cell
+from latree.inference.forest import PASS, Piece, trim
+from latree.inference.grammar import Grammar
+from latree.jit import kernel
+
+RULE_SHARE = 0.1  # of the threshold of constituents, for rules over a span
+
+
+@dataclass(frozen=True)
+class Cascade:
+    """Thresholds of coarse-to-fine parsing: of the chart, and after so many rounds of each level that follows."""
+
+    chart: float
+    levels: tuple[tuple[int, float], ...]
+
+
+class RuleFinder(NamedTuple):
+    """Which rules have given children: rules of pair (left, right) lie at rule[start[p] : start[p + 1]]."""
+
+    steps: int  # unary rules allowed on one span
+    first_tag: int
+    rules: int
+    pair: Ints  # [symbols, symbols + 1] number of the pair, NONE where no rule has it; last column: no right child
+    start: Ints
+    rule: Ints
+    parent: Ints
+    prob: Floats
+
+
+def rule_finder(grammar: Grammar, prob: Floats) -> RuleFinder:
+    """Index the rules of a grammar, which have these probabilities in the chart, by their children."""
+    symbols = len(grammar.symbols)
+    parent, left, right = grammar.rules.astype(np.int64).T
+    key = left * (symbols + 1) + np.where(right == NONE, symbols, right)
+    order = np.argsort(key, kind="stable")
+    distinct, first = np.unique(key[order], return_index=True)
+    pair = np.full(symbols * (symbols + 1), NONE, np.int32)
+    pair[distinct] = np.arange(len(distinct))
+    return RuleFinder(
+        grammar.unary_steps,
+        grammar.first_tag,
+        len(grammar.rules),
+        pair.reshape(symbols, symbols + 1),
+        np.append(first, len(key)).astype(np.int32),
+        order.astype(np.int32),
+        parent[order].astype(np.int32),
+        prob[order],
+    )
+
+
+class _Store(NamedTuple):
+    """A forest in the making.  Tables that turn out too small are counted past their end, and made anew."""
+
+    item: Ints  # [room, 3] symbol, start, end
+    edge: Ints  # [room, 4] rule, parent, left, right
+    seen: Ints  # [room, 2] symbol and item, by cell: what rules above may use
+    inside: Floats  # [room] its value in the chart
+    seen_start: Longs  # [cells + 1]
+    place: Ints  # [levels, symbols] items of the cell at hand
+    used: Longs  # rows in use of item, edge, seen
+
+
+class Survivors(NamedTuple):
+    """The symbols that each cell keeps: symbol[start[c] : start[c + 1]]."""
+
+    start: Longs
+    symbol: Ints
+
+
+@kernel
+def _survivors(inside: Floats, outside: Floats, limit: float) -> tuple[Longs, Ints]:
+    """What has an inside times outside of at least the limit."""
+    cells, symbols = inside.shape
+    start, found = np.zeros(cells + 1, np.int64), 0
+    symbol = np.empty(cells * symbols, np.int32)
+    for c in range(cells):
+        for a in range(symbols):
+            if inside[c, a] * outside[c, a] >= limit and inside[c, a] > 0.0:
+                symbol[found] = a
+                found += 1
+        start[c + 1] = found
+    return start, symbol[:found].copy()
+
+
+@kernel
+def _add_item(store: _Store, symbol: int, start: int, end: int) -> int:
+    k: int = store.used[0]
+    if k < len(store.item):
+        store.item[k, 0], store.item[k, 1], store.item[k, 2] = symbol, start, end
+    store.used[0] += 1
+    return k
+
+
+@kernel
+def _add_edge(store: _Store, rule: int, parent: int, left: int, right: int) -> None:
+    k = store.used[1]
+    if k < len(store.edge):
+        store.edge[k, 0], store.edge[k, 1], store.edge[k, 2], store.edge[k, 3] = rule, parent, left, right
+    store.used[1] += 1
+
+
+@kernel
+def _show(store: _Store, symbol: int, item: int, inside: float) -> None:
+    """Let rules above use an item of the cell at hand."""
+    k = store.used[2]
+    store.seen[k, 0], store.seen[k, 1], store.inside[k] = symbol, item, inside
+    store.used[2] += 1
+
+
+@kernel
+def _tag_items(store: _Store, find: RuleFinder, i: int, tags: Survivors, inside: Floats) -> None:
+    all_tags = find.pair.shape[0] - find.first_tag
+    for k in range(tags.start[i], tags.start[i + 1]):
+        symbol = tags.symbol[k] + find.first_tag
+        item = _add_item(store, symbol, i, i + 1)
+        _add_edge(store, find.rules + i * all_tags + tags.symbol[k], item, NONE, NONE)
+        store.place[0, symbol] = item
+        _show(store, symbol, item, inside[i, tags.symbol[k]])
+
+
+@kernel
+def _binary_edges(store: _Store, find: RuleFinder, n: int, i: int, j: int, above: Floats, limit: float) -> None:
+    """Binary edges of enough weight into the lowest items of span (i, j), whose outside values are `above`."""
+    for s in range(i + 1, j):
+        left, right = cell(n, s - i, i), cell(n, j - s, s)
+        for x in range(store.seen_start[left], store.seen_start[left + 1]):
+            for y in range(store.seen_start[right], store.seen_start[right + 1]):
+                p = find.pair[store.seen[x, 0], store.seen[y, 0]]
+                if p == NONE:
+                    continue
+                both = store.inside[x] * store.inside[y]
+                for q in range(find.start[p], find.start[p + 1]):
+                    parent = store.place[0, find.parent[q]]
+                    if parent != NONE and find.prob[q] * both * above[find.parent[q]] >= limit:
+                        _add_edge(store, find.rule[q], parent, store.seen[x, 1], store.seen[y, 1])
+
+
+@kernel
+def _unary_level(
+    store: _Store, find: RuleFinder, chart: Chart, level: int, i: int, j: int, wanted: NDArray[np.bool_], limit: float
+) -> None:
+    """Items of the next level of unary rules over span (i, j), and the edges into them; on top only those `wanted`.
+
+    A rule a -> b is worth P(a -> b) times what chains above make of a and chains below make of b: at least its share.
+    """
+    symbols, c = find.pair.shape[0], cell(chart.words, j - i, i)
+    place, any_symbol = store.place, level < find.steps
+    for a in range(1, find.first_tag):
+        if place[0, a] != NONE and (any_symbol or wanted[a]):
+            place[level, a] = _add_item(store, a, i, j)
+            _add_edge(store, PASS, place[level, a], place[0, a], NONE)
+    for b in range(1, symbols):
+        child = place[level - 1 if b < find.first_tag else 0, b]
+        p = find.pair[b, symbols]
+        if child == NONE or p == NONE:
+            continue
+        inside = chart.top[c, b] if b < find.first_tag else chart.tag[i, b - find.first_tag]
+        for q in range(find.start[p], find.start[p + 1]):
+            a = find.parent[q]
+            # The root's unary rules come last of all.
+            if a == 0 or find.prob[q] * inside * chart.base_out[c, a] < limit:
+                continue
+            if any_symbol or wanted[a]:
+                if place[level, a] == NONE:
+                    place[level, a] = _add_item(store, a, i, j)
+                _add_edge(store, find.rule[q], place[level, a], child, NONE)
+
+
+@kernel
+def _root_edges(store: _Store, find: RuleFinder, n: int, above: Floats, limit: float) -> None:
+    """The root: its binary rules, and its unary rules over what spans the whole sentence."""
+    symbols = find.pair.shape[0]
+    store.place[:] = NONE
+    root = _add_item(store, 0, 0, n)
+    store.place[0, 0] = root
+    _binary_edges(store, find, n, 0, n, above, limit)
+    for k in range(store.seen_start[cell(n, n, 0)], store.used[2]):
+        p = find.pair[store.seen[k, 0], symbols]
+        if p == NONE:
+            continue
+        for q in range(find.start[p], find.start[p + 1]):
+            if find.parent[q] == 0:
+                _add_edge(store, find.rule[q], root, store.seen[k, 1], NONE)
+
+
+@kernel
+def _harvest(
+    store: _Store, find: RuleFinder, chart: Chart, base: Survivors, top: Survivors, tags: Survivors, limit: float
+) -> None:
+    """All items and edges among the survivors, children first."""
+    n = chart.words
+    wanted = np.zeros(find.first_tag, np.bool_)
+    for width in range(1, n + 1):
+        for i in range(n - width + 1):
+            c, j = cell(n, width, i), i + width
+            store.place[:] = NONE
+            if width == 1:
+                _tag_items(store, find, i, tags, chart.tag)
+            kept = top.symbol[top.start[c] : top.start[c + 1]]
+            if len(kept) > 0:
+                wanted[:] = False
+                for a in kept:
+                    wanted[a] = True
+                for k in range(base.start[c], base.start[c + 1]):
+                    if base.symbol[k] != 0:
+                        store.place[0, base.symbol[k]] = _add_item(store, base.symbol[k], i, j)
+                _binary_edges(store, find, n, i, j, chart.base_out[c], limit)
+                for level in range(1, find.steps + 1):
+                    _unary_level(store, find, chart, level, i, j, wanted, limit)
+                for a in kept:
+                    if store.place[find.steps, a] != NONE:
+                        _show(store, a, store.place[find.steps, a], chart.top[c, a])
+            store.seen_start[c + 1] = store.used[2]
+    _root_edges(store, find, n, chart.base_out[cell(n, n, 0)], limit)
+
+
+def _store(find: RuleFinder, words: int, items: int, edges: int, seen: int) -> _Store:
+    return _Store(
+        np.empty((items, 3), np.int32),
+        np.empty((edges, 4), np.int32),
+        np.empty((seen, 2), np.int32),
+        np.empty(seen),
+        np.zeros(words * (words + 1) // 2 + 1, np.int64),
+        np.empty((find.steps + 1, len(find.pair)), np.int32),
+        np.zeros(3, np.int64),
+    )
+
+
+def prune(chart: Chart, find: RuleFinder, threshold: float) -> Piece:
+    """The forest of what has a posterior of at least `threshold`; lexical entry: word * tags + tag."""
+    limit = threshold * chart.root
+    base = Survivors(*_survivors(chart.base, chart.base_out, limit))
+    top = Survivors(*_survivors(chart.top, chart.top_out, limit))
+    tags = Survivors(*_survivors(chart.tag, chart.tag_out, limit))
+    items, edges = 512 * chart.words, 2048 * chart.words
+    while True:
+        store = _store(find, chart.words, items, edges, len(top.symbol) + len(tags.symbol))
+        _harvest(store, find, chart, base, top, tags, limit * RULE_SHARE)
+        if store.used[0] <= items and store.used[1] <= edges:
+            break
+        items, edges = int(store.used[0]), int(store.used[1])
+    item, edge = store.item[: store.used[0]], store.edge[: store.used[1]]
+    entries = chart.words * chart.tag.shape[1]
+    return trim(Piece(edge[:, 0].copy(), edge[:, 1:].copy(), item[:, 0].copy(), item[:, 1:].copy(), entries))

@@ -1,0 +1,94 @@
+"""What a model says of a sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+from latree.text.tree import Tree
+
+Status = Literal["ok", "recovered", "failed", "empty"]
+
+
+class Constituent(NamedTuple):
+    """A phrase over words start..end-1, and the probability that it is there."""
+
+    label: str
+    start: int
+    end: int
+    probability: float
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What parses and taggings share.
+
+    status   ok: the model's own; recovered: the model derives nothing, a stand-in is given; failed: the sentence was
+             not tried, a stand-in is given; empty: there were no words.  `reason` says why it is not ok.
+    """
+
+    tokens: tuple[str, ...]
+    log_joint: float  # log P(T, w)
+    log_marginal: float  # log P(w)
+    status: Status = "ok"
+    reason: str = ""
+
+    @property
+    def probability(self) -> float:
+        """P(T | w); NaN where the model gives the words no probability."""
+        return math.exp(min(self.log_joint - self.log_marginal, 0.0)) if math.isfinite(self.log_marginal) else math.nan
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; what is not a number becomes null."""
+        return {
+            "tokens": list(self.tokens),
+            "status": self.status,
+            "reason": self.reason,
+            "log_joint": _finite(self.log_joint),
+            "log_marginal": _finite(self.log_marginal),
+            "probability": _finite(self.probability),
+        }
+
+
+@dataclass(frozen=True)
+class Parse(Analysis):
+    """A tree for a sentence."""
+
+    tree: Tree | None = None  # None only where there are no words
+    look_up: Callable[[Tree], Sequence[Constituent]] | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def constituents(self) -> tuple[Constituent, ...]:
+        """The tree's phrases with their probabilities, a parent before its children; looked up when asked for."""
+        return tuple(self.look_up(self.tree)) if self.look_up is not None and self.tree is not None else ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process gets: the probabilities, not the whole table that they come from."""
+        return {**self.__dict__, "constituents": self.constituents, "look_up": None}
+
+    def __str__(self) -> str:
+        return "" if self.tree is None else str(self.tree)
+
+    def to_json(self) -> dict[str, Any]:
+        return super().to_json() | {"tree": str(self), "constituents": [list(c) for c in self.constituents]}
+
+
+@dataclass(frozen=True)
+class Tagging(Analysis):
+    """A tag for every word, with its probability."""
+
+    tags: tuple[str, ...] = ()
+    confidences: tuple[float, ...] = field(default=(), repr=False)
+
+    def __str__(self) -> str:
+        return " ".join(f"{word}/{tag}" for word, tag in zip(self.tokens, self.tags, strict=True))
+
+    def to_json(self) -> dict[str, Any]:
+        return super().to_json() | {"tags": list(self.tags), "confidences": list(self.confidences)}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,350 @@
+"""Inside, outside and expectation, written once for every model.
+
+A rule is a multilinear form with three ports: parent, left, right.  Plug messages into the children and read the
+parent: that is inside.  Plug parent and one child and read the other: that is outside.  Plug all three: that is
+the rule's expectation.  A form says how, for many edges m at a time, all of one rule or all lexical entries of one tag:
+
+    up(weights, rules, left, right, out)
+        out[:, m] = the parent's reading
+    down(weights, rules, parent, left, right, factor, to_left, to_right, stats, share)
+        to_left[:, m], to_right[:, m] = the children's readings;
+        share[m] = factor[m] times all three plugged in, the posterior of the edge, which is added to `stats`
+
+Messages are rows with a log scale each: the message of item i is exp(scale[i]) * row[i].  Which form is meant is
+told by the type of the weights, a NamedTuple; `register` makes it known to the compiler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import overload
+
+from latree.arrays import Floats, Ints, Longs
+from latree.inference.forest import PASS, Forest, L, P, R
+from latree.jit import kernel
+
+BLOCK = 64  # edges taken at a time: enough for wide instructions, few enough for the cache
+
+
+class Messages(NamedTuple):
+    """One message an item, for one direction."""
+
+    start: Longs  # [items+1] where an item's row begins
+    row: Floats
+    scale: Floats  # [items]
+
+
+class Inference(NamedTuple):
+    """What a forest's two sweeps and its expectation give."""
+
+    log_z: Floats  # [sentences]
+    inside: Messages
+    outside: Messages
+    posterior: Floats  # [edges] probability that the edge is in the derivation
+
+
+_FORMS: dict[type, dict[str, Callable[..., None]]] = {}
+
+
+def register(weights: type, *, up: Callable[..., None], down: Callable[..., None]) -> None:
+    """Make a form known: its functions are compiled into the sweeps below for this type of weights."""
+    _FORMS[weights] = {"up": up, "down": down}
+
+
+def _up(weights: Any, rules: Ints, left: Floats, right: Floats, out: Floats) -> None:
+    """Stands for the form's own `up` in the kernels below."""
+
+
+def _down(
+    weights: Any,
+    rules: Ints,
+    parent: Floats,
+    left: Floats,
+    right: Floats,
+    factor: Floats,
+    to_left: Floats,
+    to_right: Floats,
+    stats: Any,
+    share: Floats,
+) -> None:
+    """Stands for the form's own `down`."""
+
+
+@overload(_up)
+def _choose_up(weights: Any, rules: Ints, left: Floats, right: Floats, out: Floats) -> Callable[..., None]:
+    form = _FORMS[weights.instance_class]["up"]
+
+    # Numba wants the signature of the stub to the letter, annotations included.
+    def up(weights: Any, rules: Ints, left: Floats, right: Floats, out: Floats) -> None:
+        form(weights, rules, left, right, out)
+
+    return up
+
+
+@overload(_down)
+def _choose_down(
+    weights: Any,
+    rules: Ints,
+    parent: Floats,
+    left: Floats,
+    right: Floats,
+    factor: Floats,
+    to_left: Floats,
+    to_right: Floats,
+    stats: Any,
+    share: Floats,
+) -> Callable[..., None]:
+    form = _FORMS[weights.instance_class]["down"]
+
+    def down(
+        weights: Any,
+        rules: Ints,
+        parent: Floats,
+        left: Floats,
+        right: Floats,
+        factor: Floats,
+        to_left: Floats,
+        to_right: Floats,
+        stats: Any,
+        share: Floats,
+    ) -> None:
+        form(weights, rules, parent, left, right, factor, to_left, to_right, stats, share)
+
+    return down
+
+
+def empty_messages(forest: Forest, width: Longs) -> Messages:
+    """Messages of no mass; `width[symbol]` is how many numbers a message of that symbol has."""
+    start = np.concatenate([[0], np.cumsum(width[forest.symbol])]).astype(np.int64)
+    return Messages(start, np.zeros(start[-1]), np.full(len(forest.symbol), -np.inf))
+
+
+@kernel
+def _space(messages: Messages, item: int, count: int, buffer: Floats) -> Floats:
+    """Room for the messages of so many edges at the port where one of them has this item."""
+    width = 1 if item < 0 else messages.start[item + 1] - messages.start[item]
+    return buffer[: count * width].reshape(width, count)
+
+
+@kernel
+def _gather(messages: Messages, items: Ints, lo: int, hi: int, port: int, buffer: Floats) -> Floats:
+    """The messages at one port of edges lo..hi, as the columns of a matrix; ones where there is no item."""
+    first, count = items[lo, port], hi - lo
+    columns = _space(messages, first, count, buffer)
+    if first < 0:
+        columns[:] = 1.0
+        return columns
+    for m in range(count):
+        begin = messages.start[items[lo + m, port]]
+        for x in range(len(columns)):
+            columns[x, m] = messages.row[begin + x]
+    return columns
+
+
+@kernel
+def _scale(messages: Messages, item: int) -> float:
+    return 0.0 if item < 0 else messages.scale[item]
+
+
+@kernel
+def _deposit(messages: Messages, item: int, values: Floats, m: int, scale: float) -> None:
+    """Add exp(scale) * values[:, m] to an item's message, whose own scale grows with its largest part."""
+    if scale == -np.inf:
+        return
+    begin, end = messages.start[item], messages.start[item + 1]
+    if messages.scale[item] == -np.inf:  # the first part, and in a tree the only one
+        messages.scale[item] = scale
+        for x in range(begin, end):
+            messages.row[x] = values[x - begin, m]
+        return
+    factor = 1.0
+    if scale > messages.scale[item]:
+        shrink = np.exp(messages.scale[item] - scale)
+        messages.scale[item] = scale
+        for x in range(begin, end):
+            messages.row[x] *= shrink
+    else:
+        factor = np.exp(scale - messages.scale[item])
+    for x in range(begin, end):
+        messages.row[x] += factor * values[x - begin, m]
+
+
+@kernel
+def _settle(messages: Messages, first: int, last: int) -> None:
+    """Bring finished rows to a largest entry of one."""
+    for item in range(first, last):
+        begin, end = messages.start[item], messages.start[item + 1]
+        big = 0.0
+        for x in range(begin, end):
+            big = max(big, messages.row[x])
+        if big > 0.0:
+            messages.scale[item] += np.log(big)
+            for x in range(begin, end):
+                messages.row[x] /= big
+        else:
+            messages.scale[item] = -np.inf
+
+
+@kernel
+def _raise(messages: Messages, boost: Floats, first: int, last: int) -> None:
+    """Items that weigh more or less by themselves: a span's own factor, as a log."""
+    for item in range(first, last if len(boost) > 0 else first):
+        messages.scale[item] += boost[item]
+
+
+@kernel
+def _widest(messages: Messages) -> int:
+    widest = 1
+    for item in range(len(messages.scale)):
+        widest = max(widest, messages.start[item + 1] - messages.start[item])
+    return widest
+
+
+@kernel
+def sweep_inside(forest: Forest, weights: Any, inside: Messages, boost: Floats) -> None:
+    """All inside messages, level by level from the words up."""
+    wide = _widest(inside)
+    left_buffer, right_buffer, out_buffer = np.empty(BLOCK * wide), np.empty(BLOCK * wide), np.empty(BLOCK * wide)
+    ends = forest.ends
+    for depth in range(len(forest.level) - 1):
+        for g in range(forest.level[depth], forest.level[depth + 1]):
+            rule = forest.rule[forest.group[g]]
+            for lo in range(forest.group[g], forest.group[g + 1], BLOCK):
+                hi = min(lo + BLOCK, forest.group[g + 1])
+                left = _gather(inside, ends, lo, hi, L, left_buffer)
+                if rule == PASS:
+                    out = left
+                else:
+                    right = _gather(inside, ends, lo, hi, R, right_buffer)
+                    out = _space(inside, ends[lo, P], hi - lo, out_buffer)
+                    _up(weights, forest.rule[lo:hi], left, right, out)
+                for m in range(hi - lo):
+                    e = lo + m
+                    scale = _scale(inside, ends[e, L]) + _scale(inside, ends[e, R])
+                    _deposit(inside, ends[e, P], out, m, scale)
+        _settle(inside, forest.layer[depth], forest.layer[depth + 1])
+        _raise(inside, boost, forest.layer[depth], forest.layer[depth + 1])
+
+
+@kernel
+def _edge_factors(forest: Forest, inside: Messages, outside: Messages, lo: int, hi: int, factor: Floats) -> None:
+    """What the scales of an edge's three messages come to; 1 / Z is in the outside's."""
+    ends = forest.ends
+    for e in range(lo, hi):
+        factor[e - lo] = np.exp(outside.scale[ends[e, P]] + _scale(inside, ends[e, L]) + _scale(inside, ends[e, R]))
+
+
+@kernel
+def _seed(forest: Forest, log_z: Floats, outside: Messages, ones: Floats) -> None:
+    """The roots' outside message is 1 / Z.  Divided here, sentences of any length can share items."""
+    for k in range(len(forest.root)):
+        if forest.root[k] >= 0 and log_z[k] > -np.inf:
+            _deposit(outside, forest.root[k], ones, 0, -log_z[k])
+
+
+@kernel
+def _pass_down(forest: Forest, outside: Messages, lo: int, hi: int) -> None:
+    """Edges without a rule: the child hears what its parent does."""
+    for e in range(lo, hi):
+        parent, child = forest.ends[e, P], forest.ends[e, L]
+        row = outside.row[outside.start[parent] : outside.start[parent + 1]]
+        _deposit(outside, child, row.reshape(-1, 1), 0, outside.scale[parent])
+
+
+@kernel
+def _hand_down(
+    forest: Forest, inside: Messages, outside: Messages, lo: int, hi: int, to_left: Floats, to_right: Floats
+) -> None:
+    """Add what edges lo..hi say of their children to the children's outside messages."""
+    ends = forest.ends
+    for e in range(lo, hi):
+        above = outside.scale[ends[e, P]]
+        if ends[e, L] >= 0:
+            _deposit(outside, ends[e, L], to_left, e - lo, above + _scale(inside, ends[e, R]))
+        if ends[e, R] >= 0:
+            _deposit(outside, ends[e, R], to_right, e - lo, above + inside.scale[ends[e, L]])
+
+
+@kernel
+def sweep_outside(
+    forest: Forest,
+    weights: Any,
+    inside: Messages,
+    log_z: Floats,
+    outside: Messages,
+    stats: Any,
+    posterior: Floats,
+    boost: Floats,
+) -> None:
+    """All outside messages, level by level from the roots down; expectations and edge posteriors on the way."""
+    wide = BLOCK * max(_widest(inside), _widest(outside))
+    parent_buffer, left_buffer, right_buffer = np.empty(wide), np.empty(wide), np.empty(wide)
+    to_left_buffer, to_right_buffer, factor = np.empty(wide), np.empty(wide), np.empty(BLOCK)
+    ends = forest.ends
+    _seed(forest, log_z, outside, np.ones((wide, 1)))
+    for up in range(len(forest.level) - 1):
+        depth = len(forest.level) - 2 - up
+        _settle(outside, forest.layer[depth], forest.layer[depth + 1])
+        _raise(outside, boost, forest.layer[depth], forest.layer[depth + 1])
+        for g in range(forest.level[depth], forest.level[depth + 1]):
+            rule = forest.rule[forest.group[g]]
+            if rule == PASS:
+                _pass_down(forest, outside, forest.group[g], forest.group[g + 1])
+                continue
+            for lo in range(forest.group[g], forest.group[g + 1], BLOCK):
+                hi = min(lo + BLOCK, forest.group[g + 1])
+                parent = _gather(outside, ends, lo, hi, P, parent_buffer)
+                left = _gather(inside, ends, lo, hi, L, left_buffer)
+                right = _gather(inside, ends, lo, hi, R, right_buffer)
+                to_left = _space(outside, ends[lo, L], hi - lo, to_left_buffer)
+                to_right = _space(outside, ends[lo, R], hi - lo, to_right_buffer)
+                _edge_factors(forest, inside, outside, lo, hi, factor)
+                rules, share = forest.rule[lo:hi], posterior[lo:hi]
+                _down(weights, rules, parent, left, right, factor[: hi - lo], to_left, to_right, stats, share)
+                _hand_down(forest, inside, outside, lo, hi, to_left, to_right)
+
+
+@kernel
+def _log_partition(forest: Forest, inside: Messages) -> Floats:
+    log_z = np.full(len(forest.root), -np.inf)
+    for k in range(len(forest.root)):
+        root = forest.root[k]
+        if root < 0:
+            continue
+        mass = inside.row[inside.start[root] : inside.start[root + 1]].sum()
+        if mass > 0.0:
+            log_z[k] = np.log(mass) + inside.scale[root]
+    return log_z
+
+
+NO_BOOST = np.zeros(0)
+
+
+def inside_only(forest: Forest, weights: Any, width: Longs, boost: Floats = NO_BOOST) -> tuple[Floats, Messages]:
+    """log Z of every sentence of the forest, and the inside messages."""
+    inside = empty_messages(forest, width)
+    sweep_inside(forest, weights, inside, boost)
+    return _log_partition(forest, inside), inside
+
+
+def infer(
+    forest: Forest,
+    weights: Any,
+    stats: Any,
+    width: Longs,
+    outside_width: Longs | None = None,
+    boost: Floats = NO_BOOST,
+) -> Inference:
+    """Both sweeps; expectations are added to `stats`, of the same type as the weights.
+
+    `boost` [items], where given, is the log of a factor of every item, whichever edge makes it.  It is in the inside
+    message, and in the outside message as the item's own edges see it.
+    """
+    log_z, inside = inside_only(forest, weights, width, boost)
+    outside = empty_messages(forest, width if outside_width is None else outside_width)
+    posterior = np.zeros(len(forest.rule))
+    sweep_outside(forest, weights, inside, log_z, outside, stats, posterior, boost)
+    return Inference(log_z, inside, outside, posterior)

@@ -1,0 +1,1 @@
+"""Kinds of models: what they share, and a folder for each."""

@@ -1,0 +1,207 @@
+"""What Gaussian-mixture latent vector grammars share, whether they parse or tag (Zhao, Zhang & Tu 2018).
+
+Another model, the pruner, says which constituents a sentence may have; on the forest that it leaves, everything is
+exact, unless the options limit the components of messages.  The pruner is a grammar with subtypes, or with none: the
+paper's two techniques are of this kind.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latree.arrays import NONE, Floats, Longs
+from latree.errors import LatreeError
+from latree.inference.forest import Forest
+from latree.inference.gaussian.mixtures import Components, Mixtures, no_statistics
+from latree.inference.gaussian.slots import SlotForest, slot_forest
+from latree.inference.gaussian.sweeps import GaussianInference, gaussian_infer, gaussian_log_z
+from latree.inference.search import Search
+from latree.kinds.gm_lveg.start import Start, from_treebank, make_components
+from latree.kinds.gm_lveg.training import Batch, Learner, LvegOptions
+from latree.kinds.pruned import Example, GradientTraining, PrunedModel, by_length, part_of
+from latree.learning.adam import EpochReport
+from latree.learning.checkpoint import Standing
+from latree.lexicon.lexical_rules import UNSEEN, LexicalRules
+
+
+class Best:
+    """The components and weights of the best epoch."""
+
+    def __init__(self, components: Components, weights: Mixtures, score: float = -np.inf) -> None:
+        self.components, self.weights, self.score = components, weights, score
+
+    def offer(self, components: Components, weights: Mixtures, score: float) -> None:
+        if score > self.score:
+            self.components, self.score = components, score
+            self.weights = Mixtures(*(part.copy() for part in weights))
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        return {"size": self.components.size, **self.weights._asdict()}
+
+
+class GaussianModel(PrunedModel):
+    """Mixed into a parser or a tagger."""
+
+    own_name = "mixtures"
+    joint_by_score: ClassVar[bool] = False  # whether `joint` is left to held-out data, at the end of training
+    options: LvegOptions
+    lexical: LexicalRules
+    components: Components
+    mixtures: Mixtures
+
+    # -- training
+
+    def identity(self) -> dict[str, Any]:
+        """The options that make a training what it is, as JSON; more epochs may follow."""
+        options = self.options.to_json()
+        del options["epochs"]
+        return super().identity() | {"options": options}
+
+    def prepare_training(self, examples: Sequence[Example], standing: Standing | None) -> np.random.Generator:
+        """Lexical rules and weights to begin with, or as a checkpoint has them."""
+        if standing is not None:
+            self.take_over(standing.header, standing.model)
+            self.mixtures = Mixtures(**part_of("now.", standing.arrays))
+            return standing.rng
+        scheme, tags = self.pruner.lexicon.scheme, len(self.grammar.tags)
+        tagged = [list(zip(one.words, one.tags, strict=True)) for one in examples]
+        self.lexical = LexicalRules.of(tagged, scheme, tags, self.options.rare)
+        rng = np.random.default_rng(self.seed)
+        self.components, self.mixtures = self.start(rng)
+        return rng
+
+    def train(
+        self, examples: Sequence[Example], treebank: str, how: GradientTraining, standing: Standing | None
+    ) -> None:
+        """Adam on log P(T | w); without held-out data the last epoch's weights are kept."""
+        rng = self.prepare_training(examples, standing)
+        learner, best = self._learner_and_best(standing)
+        batches = self.batches([one for one in examples if len(one.words) <= self.options.max_length])
+        for epoch in range(standing.done + 1 if standing else 1, self.options.epochs + 1):
+            log_likelihood = learner.epoch(batches, rng, how.watch)
+            self.mixtures = learner.average()
+            how.after_epoch(self, EpochReport(epoch, log_likelihood, sum(batch.sentences for batch in batches)))
+            best.offer(self.components, self.mixtures, float(epoch) if how.score is None else how.score(self))
+            if self.options.grows_after(epoch):
+                self.mixtures = learner.grow(rng)
+                self.components = learner.components
+                batches = [batch.resized(self.components) for batch in batches]
+            if how.checkpoint is not None:
+                parts = {"now": learner.weights._asdict(), "mean": self.mixtures._asdict()}
+                parts |= {"best": best.to_arrays(), "adam": learner.adam.to_arrays()}
+                own = {f"{name}.{key}": array for name, part in parts.items() for key, array in part.items()}
+                how.checkpoint.write(self, treebank, Standing(epoch, rng, own, {"score": best.score}))
+        self.components = best.components
+        # As a file keeps them, so that a model is the same before and after.
+        self.mixtures = Mixtures(*(part.astype(np.float32).astype(np.float64) for part in best.weights))
+        if self.joint_by_score and how.score is not None:
+            self.joint = True
+            self.joint = how.score(self) > best.score
+
+    def _learner_and_best(self, standing: Standing | None) -> tuple[Learner, Best]:
+        """At the beginning, or as a checkpoint has them."""
+        learner = Learner(self.components, self.mixtures, self.options)
+        if standing is None:
+            return learner, Best(self.components, self.mixtures)
+        learner.adam.restore(part_of("adam.", standing.arrays))
+        learner.mean = Mixtures(**part_of("mean.", standing.arrays))
+        kept = part_of("best.", standing.arrays)
+        components = make_components(self.grammar, self.lexical, kept.pop("size"))
+        return learner, Best(components, Mixtures(**kept), standing.notes["score"])
+
+    def start(self, rng: np.random.Generator) -> Start:
+        """The grammar to begin with: the treebank's."""
+        options, rules = self.options, len(self.grammar.rules)
+        size = np.repeat([options.components, options.word_components], [rules, len(self.lexical.tag)])
+        components = make_components(self.grammar, self.lexical, size.astype(np.int64))
+        mixtures = from_treebank(
+            components,
+            self._probabilities(),
+            self.meetings(),
+            options.dim,
+            options.wide,
+            options.alpha,
+            options.spread,
+            rng,
+        )
+        return Start(components, mixtures)
+
+    def _probabilities(self) -> Floats:
+        """P(r) of all rules: the pruner's, with one subtype a symbol; lexical ones as its lexicon smooths them."""
+        lexical = self.lexical
+        words = self.pruner.unit_emissions(lexical.named_units())[lexical.unit, lexical.tag]
+        words[lexical.is_unseen] *= UNSEEN
+        return np.append(self.pruner.coarse_theta(), np.maximum(words, 1e-12))
+
+    @abstractmethod
+    def meetings(self) -> Longs:
+        """For every rule: how many Gaussians meet on its parent's latent vector, 0 where another rule sees to that."""
+
+    def batches(self, examples: Sequence[Example]) -> list[Batch]:
+        """Sentences of like length together; made once."""
+        return [self._batch(group) for group in by_length(examples, self.options.batch)]
+
+    def _batch(self, examples: Sequence[Example]) -> Batch:
+        gold, forest = self.forests(examples, self.options.looseness)
+        entry_rule = np.concatenate([self._rule_numbers(one.words, seen=True).ravel() for one in examples])
+        slots = [slot_forest(one, entry_rule, self.components.size) for one in (gold, forest)]
+        return Batch.of(slots[0], slots[1], self.components)
+
+    def _rule_numbers(self, words: Sequence[str], *, seen: bool = False) -> Longs:
+        """[words, tags] the lexical rule of each, numbered after the grammar's rules; NONE where there is none."""
+        rules = self.lexical.rules_of(words, seen=seen)
+        return np.where(rules == NONE, NONE, rules + len(self.grammar.rules))
+
+    # -- search: the lexical rules' numbers stand beside the pruner's emissions
+
+    def own_columns(self, tokens: Sequence[str]) -> Floats:
+        return self._rule_numbers(tokens).astype(np.float64)
+
+    @property
+    def own_width(self) -> int:
+        return len(self.grammar.tags)
+
+    def _slots(self, forest: Forest, emissions: Floats) -> SlotForest:
+        entry_rule = self.own_part(emissions).astype(np.int64).ravel()
+        return slot_forest(forest, entry_rule, self.components.size)
+
+    def infer(self, forest: Forest, emissions: Floats) -> Any:
+        slots, nothing = self._slots(forest, emissions), no_statistics(self.mixtures)
+        found: GaussianInference = gaussian_infer(slots, self.components, self.mixtures, nothing, self.options.limit)
+        return found
+
+    def log_inside(self, forest: Forest, emissions: Floats) -> Floats:
+        """Exact, since it is asked of single trees: with a limit on components it may be above log Z of all."""
+        return gaussian_log_z(self._slots(forest, emissions), self.components, self.mixtures)
+
+    def cells_of(self, emissions: Floats) -> Any:
+        raise LatreeError("continuous subtypes cannot be gone through one by one; trees are drawn from other kinds")
+
+    def viterbi_scores(self, search: Search) -> Floats:
+        raise LatreeError("continuous subtypes have no single best derivation; use another objective")
+
+    # -- files
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        own, parts = self.pruner_state()
+        own |= {"options": self.options.to_json(), "seed": self.seed, "joint": self.joint}
+        own |= {"training": self.training, "scheme": self.lexical.scheme.header()}
+        parts |= {f"lexical.{name}": array for name, array in self.lexical.to_arrays().items()}
+        parts["components"] = self.components.size
+        parts |= {f"mixtures.{name}": part.astype(np.float32) for name, part in self.mixtures._asdict().items()}
+        return own, parts
+
+    def restore_options(self, header: Mapping[str, Any]) -> None:
+        self.options, self.joint = LvegOptions(**header["options"]), bool(header.get("joint", self.joint))
+
+    def take_over(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.adopt_stored_pruner(header, arrays)
+        tags = len(self.grammar.tags)
+        self.lexical = LexicalRules.from_arrays(part_of("lexical.", arrays), tags, header["scheme"])
+        self.components = make_components(self.grammar, self.lexical, arrays["components"])
+        self.mixtures = Mixtures(**{k: a.astype(np.float64) for k, a in part_of("mixtures.", arrays).items()})

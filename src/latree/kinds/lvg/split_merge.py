@@ -1,0 +1,283 @@
+"""Split, fit, merge, smooth: how a treebank's categories get their subtypes (Petrov et al. 2006; Petrov 2009, 2.1).
+
+A round doubles every symbol, fits by EM on the gold trees, takes back the half of the splits that help least, fits
+again, and draws sibling subtypes a little towards each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from latree.arrays import Floats, Longs
+from latree.inference.forest import Forest
+from latree.inference.forms.sparse import sparse, without, zeros_like
+from latree.inference.subtypes import History, Layout, averaging, normalise_rows, parent_sums, regroup
+from latree.inference.sweep import Inference, infer
+from latree.kinds.lvg.smoothing import Smoother
+from latree.learning.climbing import check_climb
+from latree.learning.latent_treebank import LatentTreebank, LexicalLayout, map_entries
+
+DROP = 0.1  # share of zeros among the cells from which on they are left out
+
+
+@dataclass(frozen=True)
+class SplitMergeOptions:
+    """The constants of a round; the defaults are the Berkeley parser's."""
+
+    split_iterations: int = 50
+    merge_iterations: int = 20
+    smooth_iterations: int = 10
+    merge_fraction: float = 0.5  # of the splits, taken back
+    noise: float = 1.0  # per cent by which fresh subtypes differ, and counts that the first grammar adds at most
+    rule_smoothing: float = 0.01  # share that a rule's subtype takes from its siblings
+    word_smoothing: float = 0.1  # the same for words
+    tolerance: float = 0.0  # a stage ends early when the log-likelihood a word grows by less
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Refined:
+    """A grammar with subtypes, in the making."""
+
+    layout: Layout
+    theta: Floats  # rules
+    emissions: Floats  # P(w | t_x) of the treebank's entries
+    history: History
+
+    @property
+    def subtypes(self) -> int:
+        return int(self.layout.size.sum())
+
+
+class Counts(NamedTuple):
+    """Expected counts, of the type of the weights."""
+
+    rules: Floats
+    words: Floats
+
+
+class Progress(NamedTuple):
+    """One EM iteration."""
+
+    stage: str
+    iteration: int
+    iterations: int
+    log_likelihood: float
+
+
+Watch = Callable[[Progress], None]
+
+
+def first_grammar(
+    treebank: LatentTreebank, counts: Floats, options: SplitMergeOptions, rng: np.random.Generator
+) -> Refined:
+    """One subtype a symbol; every rule's count gets some noise, so that different seeds start apart."""
+    grammar = treebank.grammar
+    layout = Layout(grammar, np.ones(len(grammar.symbols), np.int64))
+    theta = counts + options.noise * rng.random(len(counts))
+    layout.normalise(theta)
+    emissions = treebank.lexical(layout).estimate(treebank.entries.count)
+    return Refined(layout, theta, emissions, History())
+
+
+def split(state: Refined, options: SplitMergeOptions, rng: np.random.Generator) -> Refined:
+    """Every subtype becomes two, each half as likely as a child, told apart by a little noise."""
+    old = state.layout
+    size = 2 * old.size
+    size[0] = 1
+    new = Layout(old.grammar, size)
+    place = np.flatnonzero(state.theta)
+    rule, *cell = old.coordinates(place)
+    factors = (new.dims // old.dims)[rule]
+    theta = np.zeros(int(new.start[-1]))
+    for pattern in np.unique(factors, axis=0):
+        mine = np.flatnonzero((factors == pattern).all(1))
+        halves = _split_cells(state.theta[place[mine]], pattern, options.noise, rng)
+        x, y, z = (
+            (factor * at[mine])[:, None, None, None] + offset
+            for factor, at, offset in zip(pattern, cell, np.indices(pattern), strict=True)
+        )
+        start, wide, narrow = (a[rule[mine], None, None, None] for a in (new.start, new.dims[:, 1], new.dims[:, 2]))
+        theta[start + (x * wide + y) * narrow + z] = halves
+    # A word is as likely under either half; the rules' noise will tell them apart.
+    return replace(state, layout=new, theta=theta, emissions=np.repeat(state.emissions, 2))
+
+
+def _split_cells(value: Floats, factors: Longs, noise: float, rng: np.random.Generator) -> Floats:
+    """Shares of the children's halves [cells, x, y, z], moved by up to noise/2 per cent in opposite directions."""
+    moved = np.ones((len(value), *factors))
+    for axis in (2, 3):
+        if moved.shape[axis] == 2:
+            shape = list(moved.shape)
+            shape[axis] = 1
+            step = noise / 100 * (rng.random(shape) - 0.5)
+            moved += np.concatenate([step, -step], axis)
+    return value[:, None, None, None] * moved / np.prod(factors[1:])
+
+
+class Expectation:
+    """The E-step over a treebank, its large arrays made once."""
+
+    objective = "log-likelihood"
+
+    def __init__(self, forest: Forest, lexical: LexicalLayout, state: Refined, place: Longs | None = None) -> None:
+        """`place` names the cells of the tensors that may have weight, otherwise those that do."""
+        self.forest, self.lexical, self.layout = forest, lexical, lexical.layout
+        self.weights = lexical.weights(sparse(self.layout, state.theta, place), state.emissions.copy())
+        self.stats = zeros_like(self.weights)
+
+    def run(self) -> tuple[float, Inference]:
+        """The log-likelihood; expected counts are then in `counts`."""
+        self.stats.value[:] = 0.0
+        self.stats.entry[:] = 0.0
+        result = infer(self.forest, self.weights, self.stats, self.layout.size)
+        return float(result.log_z.sum()), result
+
+    @property
+    def counts(self) -> Counts:
+        return Counts(self._full(self.stats.value), self.stats.entry)
+
+    def state(self, before: Refined) -> Refined:
+        """The grammar as it is now."""
+        return replace(before, theta=self._full(self.weights.value), emissions=self.weights.entry.copy())
+
+    def _full(self, value: Floats) -> Floats:
+        full = np.zeros(int(self.layout.start[-1]))
+        full[self.weights.place] = value
+        return full
+
+    def maximise(self, smoother: Smoother | None) -> None:
+        """The M-step (Petrov 2009, eqn 3), and with a smoother a step back from it."""
+        self._normalise()
+        emissions = self.lexical.estimate(self.stats.entry)
+        if smoother is not None:
+            smoother.smooth_rules(self.weights, self.stats.value)
+            self._normalise()
+            emissions = smoother.words(emissions)
+        self.weights.value[:] = self.stats.value
+        self.weights.entry[:] = emissions
+        if smoother is None:
+            self._drop_zeros()
+
+    def _normalise(self) -> None:
+        value, row, row_parent = self.stats.value, self.weights.row, self.weights.row_parent
+        sums = parent_sums(value, row, row_parent, int(self.layout.offset[-1]))
+        normalise_rows(value, row, row_parent, sums)
+
+    def _drop_zeros(self) -> None:
+        """EM never revives a cell; once enough are gone, the others move together."""
+        gone = self.weights.value == 0
+        if gone.sum() > DROP * len(gone):
+            self.weights = without(self.weights, self.layout, gone)
+            self.stats = zeros_like(self.weights)
+
+
+def fit(
+    treebank: LatentTreebank,
+    state: Refined,
+    iterations: int,
+    stage: str,
+    watch: Watch,
+    tolerance: float = 0.0,
+    smoother: Smoother | None = None,
+    step: Expectation | None = None,
+) -> Refined:
+    """EM (Petrov 2009, eqns 2 and 3), or what `step` does.  Without smoothing the objective never falls: checked."""
+    if step is None:
+        cells = None if smoother is None else smoother.cells(state.theta)
+        step = Expectation(treebank.shared, treebank.lexical(state.layout), state, cells)
+    before = -np.inf
+    for iteration in range(1, iterations + 1):
+        log_likelihood, _ = step.run()
+        where = f"{stage}, iteration {iteration}"
+        check_climb(before, log_likelihood, where, what=step.objective, rising=smoother is None)
+        step.maximise(smoother)
+        watch(Progress(stage, iteration, iterations, log_likelihood))
+        if smoother is None and tolerance > 0 and log_likelihood - before < tolerance * treebank.words:
+            break
+        before = log_likelihood
+    return step.state(state)
+
+
+def subtype_counts(lexical: LexicalLayout, counts: Counts) -> Floats:
+    """Expected number of each subtype of each symbol, numbered as in `layout.offset`."""
+    layout = lexical.layout
+    total = layout.parent_counts(counts.rules)
+    first = layout.offset[layout.grammar.first_tag]
+    total[first:] += np.bincount(lexical.column, weights=counts.words, minlength=int(layout.tag_columns[-1]))
+    return total
+
+
+def merge(treebank: LatentTreebank, state: Refined, fraction: float) -> Refined:
+    """Take back the splits whose loss in likelihood is among the smallest `fraction`."""
+    lexical = treebank.lexical(state.layout)
+    step = Expectation(treebank.forest, lexical, state)
+    _, result = step.run()
+    frequency = subtype_counts(lexical, step.counts)
+    losses = merge_losses(treebank, state.layout, result, frequency)
+    real = np.sort(np.concatenate([loss[loss > 0] for loss in losses]))
+    limit = real[min(int(len(real) * fraction), len(real) - 1)] if len(real) and fraction > 0 else 0.0
+    kinds = [_merged(loss <= limit) if len(loss) else np.zeros(1, np.int64) for loss in losses]
+    return _merge_into(lexical, state, kinds, frequency)
+
+
+def keep_all(state: Refined) -> Refined:
+    """All fresh halves stay."""
+    parents = [np.arange(n, dtype=np.int64) // 2 for n in state.layout.size]
+    return replace(state, history=state.history.grown(parents))
+
+
+def merge_losses(treebank: LatentTreebank, layout: Layout, result: Inference, frequency: Floats) -> list[Floats]:
+    """For each symbol and each pair of halves: the log-likelihood lost, approximately, if they were one again.
+
+    At a node with inside I and outside O, pair (i, j) with frequencies p: sum_k I_k O_k becomes
+    sum_k I_k O_k - I_i O_i - I_j O_j + (p_i I_i + p_j I_j)(O_i + O_j).
+    """
+    forest = treebank.forest
+    losses = []
+    for symbol, size in enumerate(layout.size):
+        if symbol == 0:
+            losses.append(np.zeros(0))
+            continue
+        items = np.flatnonzero(forest.symbol == symbol)
+        rows = result.inside.start[items][:, None] + np.arange(size)
+        inside, outside = result.inside.row[rows], result.outside.row[rows]
+        both = inside * outside
+        whole = both.sum(1, keepdims=True)
+        first, second = slice(0, None, 2), slice(1, None, 2)
+        p = frequency[layout.offset[symbol] : layout.offset[symbol + 1]]
+        pair = np.maximum(p[first] + p[second], 1e-300)
+        mixed = (p[first] * inside[:, first] + p[second] * inside[:, second]) / pair
+        merged = whole - both[:, first] - both[:, second] + mixed * (outside[:, first] + outside[:, second])
+        losses.append(np.log(whole / np.maximum(merged, 1e-300)).sum(0))
+    return losses
+
+
+def _merged(gone: Any) -> Longs:
+    """The map from halves to what is left, given which pairs become one."""
+    width = np.where(gone, 1, 2)
+    first = np.cumsum(width) - width
+    return np.stack([first, first + width - 1], 1).ravel().astype(np.int64)
+
+
+def _merge_into(lexical: LexicalLayout, state: Refined, kinds: list[Longs], frequency: Floats) -> Refined:
+    """The grammar over merged subtypes: children are summed, parents averaged by frequency."""
+    old = state.layout
+    size = np.array([int(kind.max()) + 1 for kind in kinds])
+    new = Layout(old.grammar, size)
+    parts = [frequency[old.offset[s] : old.offset[s + 1]] for s in range(len(kinds))]
+    mean = [averaging(kind, part, int(n)) for kind, part, n in zip(kinds, parts, size, strict=True)]
+    theta = regroup(old, state.theta, new, kinds, mean)
+    emissions = map_entries(lexical, state.emissions, mean[old.grammar.first_tag :])
+    parents = []
+    for kind, n in zip(kinds, size, strict=True):
+        parent = np.zeros(n, np.int64)
+        parent[kind] = np.arange(len(kind)) // 2
+        parents.append(parent)
+    return Refined(new, theta, emissions, state.history.grown(parents))

@@ -1,0 +1,254 @@
+"""What models with learned subtypes share, whether they parse or tag: training in rounds, projections, files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import block_diag
+
+from latree.arrays import Floats, Longs
+from latree.files import compact, pack_sparse, unpack_sparse
+from latree.inference.forms.sparse import Sparse, sparse
+from latree.inference.search import Search
+from latree.inference.subtypes import History, Layout, averaging, doublings, regroup
+from latree.inference.viterbi import viterbi_edges
+from latree.kinds.lvg.smoothing import Smoother, word_smoothing
+from latree.kinds.lvg.split_merge import (
+    Expectation,
+    Refined,
+    SplitMergeOptions,
+    Watch,
+    first_grammar,
+    fit,
+    keep_all,
+    merge,
+    split,
+    subtype_counts,
+)
+from latree.kinds.lvg.variational import variational_round
+from latree.kinds.lvg.variational_prior import VariationalOptions
+from latree.kinds.model import ForestModel
+from latree.learning.checkpoint import Checkpoint, Standing
+from latree.learning.latent_treebank import LatentTreebank
+from latree.lexicon.words import Lexicon, LexiconOptions
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a training is watched and kept."""
+
+    watch: Watch = lambda progress: None  # sees every EM iteration
+    after_round: Callable[[Any, int], None] = lambda model, number: None  # sees the model after every round
+    checkpoint: Checkpoint | None = None
+    resume: bool = False  # go on from the checkpoint, where there is one
+
+
+class Level(NamedTuple):
+    """The grammar as it was after some rounds: subtypes put together again, by how often each occurs."""
+
+    layout: Layout
+    theta: Floats
+    tensors: Sparse
+    columns: Floats  # [fine columns, columns of this level]: P(w | tag subtype) is averaged
+
+
+class Levels(dict[int, Level]):
+    """The projections by rounds, each made when it is first asked for."""
+
+    def __init__(self, make: Callable[[int], Level]) -> None:
+        super().__init__()
+        self.make = make
+
+    def __missing__(self, rounds: int) -> Level:
+        self[rounds] = self.make(rounds)
+        return self[rounds]
+
+
+class Subtyped(ForestModel[Any]):
+    """Mixed into a parser or a tagger.  Subtypes are found by split and merge or a prior, or their number is fixed."""
+
+    certifies = False  # the best derivation over subtypes comes alone: no score an edge ranks the others
+    rounds: int
+    subtypes: int | None  # fixed for every symbol: nothing is merged
+    seed: int
+    unknown: str
+    lexicon_options: LexiconOptions
+    options: SplitMergeOptions
+    size: Longs  # [symbols] subtypes of each
+    frequency: Floats  # expected number of each subtype in the treebank, all laid end to end
+    history: History
+    layout: Layout
+    prior: VariationalOptions | None = None  # where the number of subtypes is found by it
+    given_smoothing: Sequence[Floats] | None = None  # of an imported lexicon: how each tag's P(w | t_x) are mixed
+
+    # -- training
+
+    def identity(self) -> dict[str, Any]:
+        """The options that make a training what it is, as JSON."""
+        found: dict[str, Any] = {
+            "kind": self.kind,
+            "subtypes": self.subtypes,
+            "seed": self.seed,
+            "unknown": self.unknown,
+        }
+        if self.prior is not None:
+            found |= {"estimator": "variational", "prior": self.prior.to_json()}
+        return found | {"split_merge": self.options.to_json(), "lexicon": asdict(self.lexicon_options)}
+
+    def train_rounds(
+        self,
+        treebank: LatentTreebank,
+        counts: Floats,
+        unsplit: Lexicon,
+        how: Training | None = None,
+    ) -> None:
+        """Rounds of split, EM, merge, EM and smoothing (Petrov 2009, section 2.1), or under a prior (`variational`)."""
+        how = how or Training()
+        rounds = self.rounds if self.subtypes is None else doublings(self.subtypes)
+        standing = how.checkpoint.read(treebank.fingerprint) if how.checkpoint is not None and how.resume else None
+        if standing is None:
+            done, rng = 0, np.random.default_rng(self.seed)
+            state = first_grammar(treebank, counts, self.options, rng)
+        else:
+            done, rng, state = standing.done, standing.rng, _refined(treebank, standing)
+        self._adopt(treebank, state, unsplit)
+        for number in range(done + 1, rounds + 1):
+            state = self._round(treebank, state, rng, how.watch)
+            self._adopt(treebank, state, unsplit)
+            if how.checkpoint is not None:
+                own = {"theta": state.theta, "emissions": state.emissions}
+                how.checkpoint.write(self, treebank.fingerprint, Standing(number, rng, own))
+            how.after_round(self, number)
+
+    def _round(self, treebank: LatentTreebank, state: Refined, rng: np.random.Generator, watch: Watch) -> Refined:
+        options = self.options
+        if self.prior is not None:
+            return variational_round(treebank, state, options, self.prior, rng, watch)
+        state = split(state, options, rng)
+        state = fit(treebank, state, options.split_iterations, "split", watch, options.tolerance)
+        if self.subtypes is None:
+            state = merge(treebank, state, options.merge_fraction)
+            state = fit(treebank, state, options.merge_iterations, "merge", watch, options.tolerance)
+        else:
+            state = keep_all(state)
+        lexical = treebank.lexical(state.layout)
+        smoother = Smoother(lexical, state.history, options.rule_smoothing, options.word_smoothing)
+        return fit(treebank, state, options.smooth_iterations, "smooth", watch, smoother=smoother)
+
+    def _adopt(self, treebank: LatentTreebank, state: Refined, unsplit: Lexicon) -> None:
+        """Make the trained grammar this model's own."""
+        lexical = treebank.lexical(state.layout)
+        step = Expectation(treebank.shared, lexical, state)
+        step.run()
+        self.size, self.history = state.layout.size, state.history
+        self.theta = compact(self.smoothed_rules(state, step.counts.rules))
+        self.frequency = subtype_counts(lexical, step.counts)
+        self.lexicon = lexical.lexicon(step.counts.words, unsplit)
+        self.prepare()
+
+    def snapshot(self) -> Self:
+        """The model as it is now, whatever further training makes of this one."""
+        found = copy(self)
+        found.prepare()  # what is made when asked for is made by the copy, not by this
+        return found
+
+    def smoothed_rules(self, state: Refined, counts: Floats) -> Floats:
+        """The rules' weights for sentences not seen in training."""
+        return state.theta
+
+    # -- tables
+
+    def prepare(self) -> None:
+        """Make what parsing needs from grammar and weights."""
+        self.layout = Layout(self.grammar, self.size)
+        self.levels = Levels(self._level)
+        own = self.given_smoothing or word_smoothing(self.layout, self.history, self.options.word_smoothing)
+        self.smoothing = _columns(list(own))
+        super().prepare()
+
+    def _level(self, level: int) -> Level:
+        """The projection of the grammar on the subtypes that there were after `level` rounds."""
+        symbols, offset = range(len(self.size)), self.layout.offset
+        kinds = [self.history.ancestors(s, level) for s in symbols]
+        size = np.array([int(kind.max()) + 1 for kind in kinds])
+        layout = Layout(self.grammar, size)
+        mean = [averaging(kinds[s], self.frequency[offset[s] : offset[s + 1]], int(size[s])) for s in symbols]
+        theta = regroup(self.layout, self.theta, layout, kinds, mean)
+        return Level(layout, theta, sparse(layout, theta), _columns(mean[self.grammar.first_tag :]))
+
+    def coarse_theta(self) -> Floats:
+        return self.levels[0].theta
+
+    # -- search
+
+    def widths(self) -> Longs:
+        return self.size
+
+    def emissions(self, tokens: Sequence[str]) -> Floats:
+        smoothed: Floats = self.lexicon.emissions(tokens) @ self.smoothing
+        return smoothed
+
+    def unit_emissions(self, units: Sequence[tuple[str | None, str | None]]) -> Floats:
+        table: Floats = super().unit_emissions(units) @ self.smoothing @ self.levels[0].columns
+        return table
+
+    def coarse(self, emissions: Floats) -> Any:
+        return super().coarse(emissions @ self.levels[0].columns)  # type: ignore[safe-super]
+
+    def viterbi_scores(self, search: Search) -> Floats:
+        """Zero on the best derivation over subtypes, which is no sum of one score an edge."""
+        scores = np.full(len(search.forest.rule), -np.inf)
+        scores[viterbi_edges(search.forest, self._weights_of(search.all_emissions), self.size)] = 0.0
+        return scores
+
+    def log_z(self, search: Search) -> Floats:
+        """Over what survives pruning: a lower bound, close when little was pruned."""
+        return search.inference.log_z
+
+    def likeliest_tag(self, word: str, first: bool) -> str:
+        """The likeliest tag of a word by itself, its subtypes taken together."""
+        by_tag = np.add.reduceat(self.lexicon.tag_given_word(word, first), self.layout.tag_columns[:-1])
+        return self.grammar.tags[int(np.argmax(by_tag))].label
+
+    # -- files
+
+    def header(self) -> dict[str, Any]:
+        return super().header() | {"rounds": self.history.rounds, "split_merge": self.options.to_json()}  # type: ignore[safe-super]
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        header, arrays = super().state()
+        arrays |= pack_sparse("theta", arrays.pop("theta"))
+        if self.given_smoothing is not None:
+            arrays["smoothing"] = np.concatenate([block.ravel() for block in self.given_smoothing])
+        return header, arrays | self.history.to_arrays() | {"size": self.size, "frequency": self.frequency}
+
+    def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.options = SplitMergeOptions(**header["split_merge"])
+        self.size, self.frequency = arrays["size"], arrays["frequency"]
+        self.history = History.from_arrays(arrays, int(header["rounds"]))
+        self.theta = unpack_sparse("theta", arrays, int(Layout(self.grammar, self.size).start[-1]))
+        if "smoothing" in arrays:
+            self.given_smoothing = _square_blocks(arrays["smoothing"], self.size[self.grammar.first_tag :])
+        super().restore(header, arrays)  # type: ignore[safe-super]
+
+
+def _refined(treebank: LatentTreebank, standing: Standing) -> Refined:
+    """The grammar in the making that a checkpoint holds."""
+    history = History.from_arrays(standing.model, int(standing.header["rounds"]))
+    layout = Layout(treebank.grammar, standing.model["size"])
+    return Refined(layout, standing.arrays["theta"], standing.arrays["emissions"], history)
+
+
+def _square_blocks(flat: Floats, size: Longs) -> list[Floats]:
+    """The matrices [n, n] that were laid end to end."""
+    return [block.reshape(n, n) for block, n in zip(np.split(flat, np.cumsum(size**2)[:-1]), size, strict=True)]
+
+
+def _columns(blocks: list[Floats]) -> Floats:
+    """One matrix over all tags' columns from a matrix [new, old] for each tag: rows times it are mapped rows."""
+    return np.ascontiguousarray(np.asarray(block_diag(*blocks), np.float64).T)

@@ -1,0 +1,68 @@
+"""The hidden Markov tagger whose tags have learned subtypes (LVG-G of Zhao, Zhang & Tu 2018)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Self
+
+import numpy as np
+
+from latree.arrays import NONE, Floats
+from latree.kinds.lvg.split_merge import Refined, SplitMergeOptions
+from latree.kinds.lvg.subtyped import Subtyped, Training
+from latree.kinds.tagger import Tagger
+from latree.learning.latent_treebank import LatentTreebank
+from latree.learning.tag_bigrams import TAGGER_LEXICON, bigram_grammar, code_tags, count_bigrams
+from latree.lexicon.words import Lexicon, LexiconOptions
+
+
+class LvgTagger(Subtyped, Tagger):
+    """`LvgTagger(subtypes=8).fit(sentences).tag(tokens)`, with sentences as (words, tags)."""
+
+    kind = "lvg-tagger"
+
+    def __init__(
+        self,
+        *,
+        subtypes: int = 8,
+        seed: int = 0,
+        column: str = "upos",
+        unknown: str = "neutral",
+        lexicon: LexiconOptions | None = None,
+        options: SplitMergeOptions | None = None,
+    ) -> None:
+        self.rounds, self.subtypes, self.seed, self.column = 0, subtypes, seed, column
+        self.unknown, self.lexicon_options = unknown, lexicon or TAGGER_LEXICON
+        self.options = options or SplitMergeOptions()
+        self.training = {}
+
+    def fit(self, sentences: Iterable[tuple[Sequence[str], Sequence[str]]], how: Training | None = None) -> Self:
+        """Learn the subtypes from tagged sentences."""
+        names, coded = code_tags(sentences)
+        bigrams = count_bigrams(coded, len(names))
+        self.grammar, _ = bigram_grammar(names, bigrams.copy())
+        unsplit = Lexicon.count(coded, len(names), self.unknown, self.lexicon_options)
+        counts = np.concatenate([bigrams[-1, :-1], bigrams[:-1, :-1].ravel(), bigrams[:-1, -1]])
+        self.kinds = np.append((bigrams[-1] > 0).sum(), (bigrams[:-1] > 0).sum(1)).astype(np.float64)
+        treebank = LatentTreebank.of_tags(self.grammar, coded, unsplit)
+        self.train_rounds(treebank, counts, unsplit, how)
+        return self
+
+    def smoothed_rules(self, state: Refined, counts: Floats) -> Floats:
+        """Witten-Bell as in the plain tagger: a tag's subtypes all back off to how often each subtype occurs at all."""
+        layout, rules = state.layout, self.grammar.rules
+        after = np.zeros(int(layout.offset[-1]) + 1)  # each subtype, and the end of the sentence
+        targets = [slice(layout.offset[b], layout.offset[b + 1]) if b != NONE else slice(-1, None) for b in rules[:, 1]]
+        for rule, target in enumerate(targets):
+            after[target] += layout.tensor(counts, rule).sum(0).ravel()
+        after /= after.sum()
+        share = layout.parent_counts(counts)
+        theta = np.empty_like(counts)
+        for rule, (parent, target) in enumerate(zip(rules[:, 0], targets, strict=True)):
+            mine = share[layout.offset[parent] : layout.offset[parent + 1]][:, None]
+            new = self.kinds[parent] * mine / mine.sum()  # how much the back-off weighs, in counts
+            table = layout.tensor(counts, rule)[:, :, 0]
+            backed = np.where(parent == 0 and target == slice(-1, None), 0.0, after[target])
+            theta[layout.start[rule] : layout.start[rule + 1]] = ((table + new * backed) / (mine + new)).ravel()
+        layout.normalise(theta)
+        return theta

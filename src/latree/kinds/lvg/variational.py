@@ -1,0 +1,165 @@
+"""Variational training: how many subtypes a symbol has is found by a prior (Liang, Petrov, Jordan & Klein 2007).
+
+Mean field for the infinite PCFG, whose distributions are in `variational_prior`: q(derivations) q(rho) q(psi) q(phi),
+beta a point.  The evidence lower bound after the sweep that W is used in is
+
+    L = log Z(W) - sum n log W + sum log D(n; a) + log p(beta)
+
+with n the counts that W was made of.  None of the steps lowers L.  (The paper starts with all K subtypes.  Here they
+come by doublings, with merges that raise L in between: that ends at a higher L, and each doubling is a level of
+coarse-to-fine parsing.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import xlogy
+
+from latree.arrays import Floats, Longs
+from latree.inference.forest import Forest
+from latree.inference.subtypes import History, Layout, averaging, regroup
+from latree.inference.sweep import Inference
+from latree.kinds.lvg.smoothing import Smoother
+from latree.kinds.lvg.split_merge import (
+    Expectation,
+    Refined,
+    SplitMergeOptions,
+    Watch,
+    fit,
+    keep_all,
+    split,
+    subtype_counts,
+)
+from latree.kinds.lvg.variational_prior import RulePrior, VariationalOptions, WordPrior, half_sums
+from latree.learning.latent_treebank import LatentTreebank, LexicalLayout, map_entries
+
+
+class MeanField(Expectation):
+    """Sweeps with mean-field weights in place of relative frequencies; what rises is the bound."""
+
+    objective = "evidence lower bound"
+
+    def __init__(self, forest: Forest, lexical: LexicalLayout, state: Refined, options: VariationalOptions) -> None:
+        """The first mean-field weights are made from the given ones by a sweep."""
+        super().__init__(forest, lexical, state, np.arange(len(state.theta)))
+        self.rule_prior, self.word_prior = RulePrior(lexical.layout, options), WordPrior(lexical, options.word_prior)
+        self.score = 0.0  # what the bound adds to log Z(W)
+        super().run()
+        self.maximise(None)
+
+    def run(self) -> tuple[float, Inference]:
+        """The evidence lower bound; expected counts are then in `counts`."""
+        log_z, result = super().run()
+        return log_z + self.score, result
+
+    def maximise(self, smoother: Smoother | None) -> None:
+        """Beta, then W, from the expected counts; the prior takes the place of a smoother."""
+        rules, words = self.counts
+        self.rule_prior.update_beta(rules)
+        theta, score = self.rule_prior.weights(rules)
+        emissions, word_score = self.word_prior.weights(words)
+        self.score = score + word_score
+        self.weights.value[:] = theta
+        self.weights.entry[:] = emissions
+
+    def mean(self, state: Refined) -> Refined:
+        """An ordinary grammar: the posterior mean given the counts of the last sweep."""
+        rules, words = self.counts
+        return replace(state, theta=self.rule_prior.mean(rules), emissions=self.word_prior.mean(words))
+
+
+def variational_round(
+    treebank: LatentTreebank,
+    state: Refined,
+    options: SplitMergeOptions,
+    prior: VariationalOptions,
+    rng: np.random.Generator,
+    watch: Watch,
+) -> Refined:
+    """Double the subtypes, tell the halves apart by EM, fit under the prior, and drop what it finds no use for.
+
+    From almost equal halves, mean-field updates would follow the noise: they settle before the counts say anything.
+    Nor do two halves that are both in use become one by themselves: they are merged where that raises the bound.
+    """
+    state = keep_all(split(state, options, rng))
+    state = fit(treebank, state, options.split_iterations, "split", watch, options.tolerance)
+    for choose in (merged_halves, used):
+        step = MeanField(treebank.shared, treebank.lexical(state.layout), state, prior)
+        fit(treebank, state, prior.iterations, "variational", watch, options.tolerance, step=step)
+        frequency = subtype_counts(step.lexical, step.counts)
+        kinds = choose(treebank, step, frequency, prior.threshold)
+        state = contract(step.lexical, step.mean(state), kinds, frequency)
+    return state
+
+
+def contract(lexical: LexicalLayout, state: Refined, kinds: Sequence[Longs], frequency: Floats) -> Refined:
+    """The grammar over classes of subtypes: children are summed, parents averaged by frequency."""
+    old, history = state.layout, state.history
+    size = np.array([int(kind.max()) + 1 for kind in kinds])
+    new = Layout(old.grammar, size)
+    parts = np.split(frequency, old.offset[1:-1])
+    mean = [averaging(kind, part, int(n)) for kind, part, n in zip(kinds, parts, size, strict=True)]
+    theta = regroup(old, state.theta, new, kinds, mean)
+    emissions = map_entries(lexical, state.emissions, mean[old.grammar.first_tag :])
+    # A class came from where its commonest member did.
+    parents = [last[matrix.argmax(1)] for last, matrix in zip(history.parents[-1], mean, strict=True)]
+    return Refined(new, theta, emissions, History(history.parents[:-1]).grown(parents))
+
+
+def used(_: LatentTreebank, step: MeanField, frequency: Floats, threshold: float) -> list[Longs]:
+    """The classes of `contract` that leave the used subtypes; the others become part of their symbol's commonest."""
+    kinds = []
+    for part in np.split(frequency, step.lexical.layout.offset[1:-1]):
+        kept = part >= threshold
+        kept[part.argmax()] = True
+        number = np.cumsum(kept) - 1
+        kinds.append(np.where(kept, number, number[part.argmax()]))
+    return kinds
+
+
+def merged_halves(treebank: LatentTreebank, step: MeanField, frequency: Floats, threshold: float) -> list[Longs]:
+    """The classes of `contract` that make one of all halves whose merge raises the bound."""
+    kinds = []
+    for gain in merge_gains(treebank, step):
+        width = np.where(gain > 0, 1, 2)
+        first = np.cumsum(width) - width
+        kinds.append(np.stack([first, first + width - 1], 1).ravel() if len(gain) else np.zeros(1, np.int64))
+    return kinds
+
+
+def merge_gains(treebank: LatentTreebank, step: MeanField) -> list[Floats]:
+    """For each symbol and each pair of fresh halves: about what the bound gains if they were one again.
+
+    The bound is sum log D(n) plus the entropy of q(derivations).  One half more is one multinomial more, and counts n
+    that were one are shared out: that is the gain in log D, taken port by port.  What is lost is the entropy of the
+    choice between the halves, which is at most the sum over nodes, with posteriors p, of
+
+        (p_i + p_j) log (p_i + p_j) - p_i log p_i - p_j log p_j.
+
+    So the gain is no less than this, but for rules that have a symbol twice; that beta has a stick less is left out.
+    """
+    layout, (rules, words) = step.lexical.layout, step.counts
+    gains = step.rule_prior.merge_gains(rules)
+    for tag, gain in enumerate(step.word_prior.merge_gains(words)):
+        gains[layout.grammar.first_tag + tag] += gain
+    for symbol, lost in enumerate(_half_entropies(treebank, step)):
+        gains[symbol] -= lost
+    return gains
+
+
+def _half_entropies(treebank: LatentTreebank, step: MeanField) -> list[Floats]:
+    """The sum over nodes above, for each symbol and pair."""
+    lexical = step.lexical
+    state = step.state(Refined(lexical.layout, np.zeros(0), np.zeros(0), History()))
+    _, result = Expectation(treebank.forest, lexical, state).run()
+    entropies = []
+    for symbol, size in enumerate(lexical.layout.size):
+        items = np.flatnonzero(treebank.forest.symbol == symbol)
+        rows = result.inside.start[items][:, None] + np.arange(size)
+        both = result.inside.row[rows] * result.outside.row[rows]
+        p = both / both.sum(1, keepdims=True)
+        entropies.append(xlogy(half_sums(p, 1), half_sums(p, 1)).sum(0) - half_sums(xlogy(p, p), 1).sum(0))
+    return entropies

@@ -1,0 +1,319 @@
+"""What log-linear latent variable grammars share, whether they parse or tag (Petrov 2009, section 2.2).
+
+A generative grammar of the same subtypes is the pruner, and where training begins: LVG-D is LVG-G with its weights
+moved so that the correct tree, rather than tree and words, becomes likely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latree.arrays import NONE, Floats, Longs
+from latree.errors import LatreeError
+from latree.inference.forest import Forest, thin
+from latree.inference.forms.multiscale import expanded
+from latree.inference.forms.sparse import Sparse, no_statistics, with_words
+from latree.inference.search import Search
+from latree.inference.subtypes import Layout, doublings
+from latree.inference.sweep import NO_BOOST, Inference, infer, inside_only
+from latree.inference.viterbi import viterbi_edges
+from latree.kinds.lvg_d.loglinear import Batch, LogLinear, Weights, many_scales, one_scale
+from latree.kinds.lvg_d.refinement import Refinement
+from latree.kinds.lvg_d.shards import Spread
+from latree.kinds.lvg_d.span_features import SpanFeatures, Words
+from latree.kinds.lvg_d.start import grown, log_rules, log_words, split_ports
+from latree.kinds.lvg_d.training import LoglinearOptions, Objective, fit_leg, stochastic_passes
+from latree.kinds.pruned import Example, GradientTraining, PrunedModel, by_length, part_of
+from latree.learning.adam import EpochReport
+from latree.learning.checkpoint import Standing
+from latree.lexicon.lexical_rules import UNSEEN, LexicalRules
+
+LEAST_SPANS = 2  # gold spans that must have a feature
+
+
+class LoglinearModel(PrunedModel):
+    """Mixed into a parser or a tagger."""
+
+    own_name = "weights"
+    options: LoglinearOptions
+    lexical: LexicalRules
+    size: Longs  # [symbols] subtypes of each
+    tree: Refinement | None = None  # at several scales: how fine each production is
+    node_start: Floats  # where the parameters of its nodes begin: what the generative grammar's splits changed
+    spans: SpanFeatures | None = None
+    delta: Floats  # what was learned: of productions, then of spans
+
+    # -- training
+
+    @property
+    def stages(self) -> int:
+        """At several scales, from zero: before any split, and after each."""
+        if not self.options.scales or self.options.start == "generative":
+            return 1
+        trained = hasattr(self.pruner, "history")
+        return 1 + (self.pruner.history.rounds if trained else doublings(self.pruner.subtypes or 1))
+
+    def identity(self) -> dict[str, Any]:
+        options = self.options.to_json()
+        if not self.options.scales:  # more epochs may follow
+            del options["epochs"]
+        return super().identity() | {"options": options}
+
+    def train(
+        self, examples: Sequence[Example], treebank: str, how: GradientTraining, standing: Standing | None
+    ) -> None:
+        """Legs of L-BFGS or OWL-QN; at several scales some before every split.  The best leg of the last is kept."""
+        usable = [one for one in examples if len(one.words) <= self.options.max_length]
+        if standing is None:
+            done, rng, best = 0, np.random.default_rng(self.seed), -np.inf
+            self._begin(usable, rng)
+            chosen = self.delta
+        else:
+            done, rng, best = standing.done, standing.rng, standing.notes["score"]
+            self.delta, chosen = standing.arrays["now"], standing.arrays["best"]
+        batches = self.batches(usable)
+        if self.options.spans:
+            batches = self._add_spans(batches)
+        legs = self.options.epochs
+        with Spread(batches, how.jobs) as spread:
+            for epoch in range(done + 1, self.stages * legs + 1):
+                if (epoch - 1) % legs == 0:
+                    self._enter_stage(epoch > 1, batches, rng)
+                log_likelihood = self._leg(spread, len(usable), how)
+                how.after_epoch(self, EpochReport(epoch, log_likelihood, len(usable)))
+                score = float(epoch) if how.score is None else how.score(self)
+                if epoch > (self.stages - 1) * legs and score > best:  # before the last split nothing counts
+                    best, chosen = score, self.delta
+                if how.checkpoint is not None:
+                    own = {"now": self.delta, "best": chosen}
+                    how.checkpoint.write(self, treebank, Standing(epoch, rng, own, {"score": best}))
+        self.delta = chosen
+        if self.tree is not None:
+            self._collapse()
+            self.model = self._structure(self.size)
+        self.delta = self.delta.astype(np.float32).astype(np.float64)  # as a file keeps it
+        self.prepare()
+
+    def _enter_stage(self, divide: bool, batches: Sequence[Batch], rng: np.random.Generator) -> None:
+        if divide:
+            self._divide(rng)
+        self.delta = stochastic_passes(batches, self.model, self.delta, self.options, rng)
+
+    def _leg(self, spread: Spread, sentences: int, how: GradientTraining) -> float:
+        """The mean of log P(T | w) after it."""
+        seen, iterations, reached = 0, self.options.iterations, -np.inf
+
+        def watch(value: float) -> None:
+            nonlocal seen, reached
+            seen, reached = seen + 1, max(reached, value / sentences)
+            how.watch(min(seen, iterations), iterations, value / sentences)
+
+        objective = Objective(partial(spread.log_likelihood, self.model), self.options, watch)
+        self.delta = fit_leg(objective, self.delta)
+        self.prepare()
+        return reached
+
+    def _begin(self, examples: Sequence[Example], rng: np.random.Generator) -> None:
+        """Lexical rules, and a model that nothing has been learned of."""
+        tagged = [list(zip(one.words, one.tags, strict=True)) for one in examples]
+        scheme, tags = self.pruner.lexicon.scheme, len(self.grammar.tags)
+        self.lexical = LexicalRules.of(tagged, scheme, tags, 0, self.options.joined)
+        if self.options.scales:
+            self._begin_at_several_scales()
+        else:
+            self.size, self.model = self.pruner.size, self._structure(self.pruner.size)
+            noise = self.options.noise if self.options.start == "zero" else 0.0
+            self.delta = noise * rng.standard_normal(self.model.parameters)
+
+    def _begin_at_several_scales(self) -> None:
+        """From zero nothing is divided yet; else what the generative grammar tells apart."""
+        if self.options.start == "zero":
+            self.size = np.ones(len(self.grammar.symbols), np.int64)
+            self.tree = Refinement.whole(len(self.grammar.rules) + len(self.lexical.tag))
+            self.node_start = np.zeros(self.tree.nodes)
+        else:
+            if (self.pruner.size[1:] != 1 << self.pruner.history.rounds).any():
+                raise LatreeError("several scales begin at a grammar with a fixed number of subtypes, none merged")
+            self.size = self.pruner.size
+            self.tree, start = grown(self.pruner, self.lexical, self.options.floor, self.options.gain)
+            self.node_start = start.astype(np.float32).astype(np.float64)  # as a file keeps it
+        self.model, self.delta = self._structure(self.size), np.zeros(self.tree.nodes)
+
+    def _add_spans(self, batches: list[Batch]) -> list[Batch]:
+        """The features that gold analyses have, where a checkpoint has not told them already."""
+        if self.spans is None:
+            gold = [(batch.gold, batch.words) for batch in batches]
+            units, symbols = len(self.lexical.units), len(self.grammar.symbols)
+            self.spans = SpanFeatures.of(gold, units, symbols, LEAST_SPANS)
+            self.delta = np.append(self.delta, np.zeros(len(self.spans.key)))
+            self.model = self._structure(self.size)
+        return [batch.with_spans(self.spans) for batch in batches]
+
+    def _productions(self) -> int:
+        """How many of the parameters are theirs."""
+        return len(self.delta) - (len(self.spans.key) if self.spans is not None else 0)
+
+    def _divide(self, rng: np.random.Generator) -> None:
+        """Nodes that matter are divided, after those that do not are dropped."""
+        assert self.tree is not None
+        self._collapse()
+        own, spans = np.split(self.delta, [self._productions()])
+        matter = (self.node_start + own != 0) | (self.tree.parent == NONE)
+        self.size = np.where(np.arange(len(self.size)) == 0, 1, 2 * self.size)
+        before, self.tree = self.tree.nodes, self.tree.divided(matter, split_ports(self.grammar, self.lexical))
+        fresh = self.options.noise * rng.standard_normal(self.tree.nodes - before)
+        self.node_start = np.append(self.node_start, np.zeros(len(fresh)))
+        self.delta = np.concatenate([own, fresh, spans])
+        self.model = self._structure(self.size)
+
+    def _collapse(self) -> None:
+        assert self.tree is not None
+        own, spans = np.split(self.delta, [self._productions()])
+        alive = self.tree.kept(self.node_start + own)
+        self.tree, self.node_start = self.tree.restricted(alive), self.node_start[alive]
+        self.delta = np.append(own[alive], spans)
+
+    def _structure(self, size: Longs) -> LogLinear:
+        """How parameters make weights, for so many subtypes and the scales as they are."""
+        layout = Layout(self.grammar, size)
+        if self.tree is not None:
+            model = many_scales(layout, self.lexical.tag, *self._base(0), self.tree).moved(self.node_start)
+        else:
+            model = one_scale(layout, self.lexical.tag, *self._base(self.pruner.history.rounds))
+        return model if self.spans is None else model.with_spans(len(self.spans.key))
+
+    def _base(self, level: int) -> tuple[Floats, Floats]:
+        """Log weights of rules and words where nothing is learned yet, with the subtypes after so many rounds."""
+        if self.options.start == "generative":
+            return log_rules(self.pruner, level, self.options.floor), log_words(self.pruner, self.lexical, level)
+        layout = self.pruner.levels[level].layout
+        rules = -np.log(layout.dims[:, 1] * layout.dims[:, 2])
+        words = np.where(self.lexical.is_unseen, np.log(UNSEEN), 0.0)
+        width = layout.size[self.grammar.first_tag + self.lexical.tag]
+        return np.repeat(rules, np.diff(layout.start)), np.repeat(words, width)
+
+    def batches(self, examples: Sequence[Example]) -> list[Batch]:
+        """Sentences of like length together; made once."""
+        return [self._batch(group) for group in by_length(examples, self.options.batch)]
+
+    def _batch(self, examples: Sequence[Example]) -> Batch:
+        gold, everything = self.forests(examples)
+        own = [self.lexical.rules_of(one.words, seen=True).ravel() for one in examples]
+        joined = [self.lexical.joined_rules_of(one.words).ravel() for one in examples]
+        words = Words.of([one.words for one in examples], self.lexical)
+        return Batch.of(gold, everything, np.concatenate(own), np.concatenate(joined), words)
+
+    def prune_further(
+        self, forest: Forest, emissions: Floats, looseness: float, gold: tuple[Longs, int] | None
+    ) -> Forest:
+        """After the pruner's own cascade, edges of small posterior under its full grammar go."""
+        forest = super().prune_further(forest, emissions, looseness, gold)
+        posterior = self.pruner.infer(forest, emissions).posterior
+        return thin(forest, posterior >= self.options.threshold * looseness, gold)
+
+    # -- search
+
+    def prepare(self) -> None:
+        """The weights, from what was learned."""
+        self.learned: Weights = self.model.weights(self.delta)
+        self._latest = None
+
+    def widths(self) -> Longs:
+        return self.size
+
+    @property
+    def own_width(self) -> int:
+        return int(self.size[self.grammar.first_tag :].sum()) + 2
+
+    def own_columns(self, tokens: Sequence[str]) -> Floats:
+        """Weights of words [words, tags' subtypes laid end to end], zero where a word cannot have a tag; beside these
+        the words' units and positions, which features of spans need."""
+        own, joined = self.lexical.rules_of(tokens), self.lexical.joined_rules_of(tokens)
+        width = self.size[self.grammar.first_tag :]
+        tag, step = np.repeat(np.arange(len(width)), width), np.concatenate([np.arange(n) for n in width])
+        start = self.model.lexical_start
+        lexical, change = np.append(self.learned.lexical, -np.inf), np.append(self.learned.change, 0.0)
+        first = np.where(own[:, tag] == NONE, NONE, start[own[:, tag]] + step)
+        second = np.where(joined[:, tag] == NONE, NONE, start[joined[:, tag]] + step)
+        return np.column_stack(
+            [np.exp(lexical[first] + change[second]), self.lexical.units_of(tokens), np.arange(len(tokens))]
+        )
+
+    def weights(self, emissions: Floats) -> Any:
+        words = np.ascontiguousarray(self.own_part(emissions)[:, :-2])
+        return self.model.as_form(with_words(self.learned.cells, self.model.layout, words))
+
+    def _boost(self, forest: Forest, emissions: Floats) -> Floats:
+        """What every item's span weighs, as a log."""
+        if self.spans is None:
+            return NO_BOOST
+        words = Words(emissions[:, -2].astype(np.int64), np.flatnonzero(emissions[:, -1] == 0))
+        return np.asarray(self.spans.matrix(forest, words) @ self.learned.spans, np.float64)
+
+    def infer(self, forest: Forest, emissions: Floats) -> Inference:
+        weights = self._weights_of(emissions)
+        cells = no_statistics(weights.blocks if self.model.in_blocks else weights)
+        boost = self._boost(forest, emissions)
+        return infer(forest, weights, self.model.as_form(cells), self.size, boost=boost)
+
+    def log_inside(self, forest: Forest, emissions: Floats) -> Floats:
+        return inside_only(forest, self._weights_of(emissions), self.size, self._boost(forest, emissions))[0]
+
+    def cells_of(self, emissions: Floats) -> Sparse:
+        weights = self._weights_of(emissions)
+        return expanded(self.model.layout, weights) if self.model.in_blocks else weights
+
+    def viterbi_scores(self, search: Search) -> Floats:
+        """Zero on the best derivation over subtypes."""
+        if self.spans is not None:
+            raise LatreeError("with features of spans there is no single best derivation; use another objective")
+        scores = np.full(len(search.forest.rule), -np.inf)
+        scores[viterbi_edges(search.forest, self.cells_of(search.all_emissions), self.size)] = 0.0
+        return scores
+
+    def complexity(self) -> Longs:
+        """[symbols] parameters of the grammar's rules, by their parents: at several scales those that are not zero."""
+        rules = len(self.grammar.rules)
+        if self.tree is None:
+            count = np.diff(self.model.layout.start)
+        else:
+            top = self.tree.parent == NONE
+            weighs = self.node_start + self.delta[: self._productions()] != 0
+            own = (self.tree.production < rules) & (top | weighs)
+            count = np.bincount(self.tree.production[own], minlength=rules)
+        return np.bincount(self.grammar.rules[:, 0], count, len(self.grammar.symbols)).astype(np.int64)
+
+    # -- files
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        own, parts = self.pruner_state()
+        own |= {"options": self.options.to_json(), "seed": self.seed}
+        own |= {"training": self.training, "scheme": self.lexical.scheme.header()}
+        parts |= {f"lexical.{name}": array for name, array in self.lexical.to_arrays().items()}
+        if self.tree is not None:
+            parts |= {f"tree.{name}": array for name, array in self.tree.to_arrays().items()}
+            parts["tree.start"] = self.node_start.astype(np.float32)
+        if self.spans is not None:
+            parts["spans"] = self.spans.key
+        return own, parts | {"size": self.size, "delta": self.delta.astype(np.float32)}
+
+    def restore_options(self, header: Mapping[str, Any]) -> None:
+        self.options = LoglinearOptions(**header["options"])
+
+    def take_over(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.adopt_stored_pruner(header, arrays)
+        tags = len(self.grammar.tags)
+        self.lexical = LexicalRules.from_arrays(part_of("lexical.", arrays), tags, header["scheme"])
+        self.size, self.delta = arrays["size"], arrays["delta"].astype(np.float64)
+        if self.options.scales:
+            self.tree = Refinement.from_arrays(part_of("tree.", arrays))
+            self.node_start = arrays["tree.start"].astype(np.float64)
+        if "spans" in arrays:
+            self.spans = SpanFeatures(arrays["spans"], len(self.lexical.units), len(self.grammar.symbols))
+        self.model = self._structure(self.size)
+        self.prepare()

@@ -1,0 +1,79 @@
+"""Features of spans: what stands at the edges of a constituent, inside and out, and how long it is.
+
+Overlapping features of this kind are what a log-linear grammar takes in its stride, and a generative one does not
+(Petrov 2009, section 3).  A constituent that a binary rule makes has a feature for each of: its first and last word,
+the words before and after it, both pairs across its edges, and its length; each together with its symbol.  Words that
+are rare go by their class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from latree.arrays import Longs
+from latree.inference.forest import Forest, P, R
+from latree.lexicon.lexical_rules import LexicalRules
+
+KINDS = 7
+LENGTHS = np.array([2, 3, 4, 5, 6, 8, 11, 16, 21, 31, 41])  # a length counts as the last of these that it reaches
+
+
+class Words(NamedTuple):
+    """The words of some sentences laid end to end, as units of the lexical rules."""
+
+    unit: Longs
+    start: Longs  # [sentences] where each begins
+
+    @classmethod
+    def of(cls, sentences: Sequence[Sequence[str]], lexical: LexicalRules) -> Words:
+        lengths = np.array([len(words) for words in sentences])
+        units = np.concatenate([lexical.units_of(words) for words in sentences])
+        return cls(units, np.cumsum(lengths) - lengths)
+
+
+@dataclass(frozen=True, eq=False)
+class SpanFeatures:
+    """Which features there are."""
+
+    key: Longs  # [features] ascending
+    units: int
+    symbols: int
+
+    @classmethod
+    def of(cls, forests: Sequence[tuple[Forest, Words]], units: int, symbols: int, least: int) -> SpanFeatures:
+        """Those that gold analyses have at least so often."""
+        empty = cls(np.zeros(0, np.int64), units, symbols)
+        found = [empty.keys(forest, words)[1].ravel() for forest, words in forests]
+        key, count = np.unique(np.concatenate(found), return_counts=True)
+        return cls(key[count >= least], units, symbols)
+
+    def keys(self, forest: Forest, words: Words) -> tuple[Longs, Longs]:
+        """The items that binary rules make, and [these, KINDS] a number for each of their features."""
+        items = np.unique(forest.ends[forest.ends[:, R] >= 0, P]).astype(np.int64)
+        edge = self.units  # what stands beyond the sentence
+        padded = np.append(words.unit, edge)
+        end = np.append(words.start[1:], len(words.unit))[forest.sentence[items]]
+        begin = words.start[forest.sentence[items]]
+        i, j = begin + forest.span[items, 0], begin + forest.span[items, 1]
+        first, last = padded[i], padded[j - 1]
+        before, after = np.where(i > begin, padded[i - 1], edge), np.where(j < end, padded[j], edge)
+        length = np.searchsorted(LENGTHS, j - i, side="right")
+        none = np.zeros(len(items), np.int64)
+        pairs = [(first, none), (last, none), (before, none), (after, none), (before, first), (last, after)]
+        pairs.append((length, none))
+        room, symbol = self.units + 1, forest.symbol[items].astype(np.int64)
+        columns = [((k * room + a) * room + b) * self.symbols + symbol for k, (a, b) in enumerate(pairs)]
+        return items, np.stack(columns, 1)
+
+    def matrix(self, forest: Forest, words: Words) -> csr_array:
+        """[items, features] ones: times the parameters this is what every item weighs, as a log."""
+        items, keys = self.keys(forest, words)
+        place = np.minimum(np.searchsorted(self.key, keys), max(len(self.key) - 1, 0))
+        row, column = np.nonzero(self.key[place] == keys if len(self.key) else np.zeros(keys.shape, bool))
+        cells = (items[row], place[row, column])
+        return csr_array((np.ones(len(row)), cells), shape=(len(forest.symbol), len(self.key)))

@@ -1,0 +1,329 @@
+"""What all models share: sentences in, analyses out, in batches and over several processes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latree import files
+from latree.arrays import Floats, Longs
+from latree.errors import LatreeError
+from latree.inference import decode
+from latree.inference.derivations import Derivation
+from latree.inference.forest import Forest, Piece
+from latree.inference.forms.sparse import no_statistics, sparse, with_words
+from latree.inference.grammar import Grammar
+from latree.inference.kbest import k_best
+from latree.inference.results import Analysis, Status
+from latree.inference.sampling import Drawer, sample_derivation
+from latree.inference.search import Coarse, Objective, Search, certified
+from latree.inference.subtypes import Layout
+from latree.inference.sweep import Inference, infer, inside_only
+from latree.lexicon.words import Lexicon
+
+Result = TypeVar("Result", bound=Analysis)
+
+BATCH = 32  # sentences whose forests are laid end to end
+
+
+Item = TypeVar("Item")
+
+
+def batches(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Items in lists of up to BATCH; when the source fails, what it gave before comes first, then its error."""
+    batch: list[Item] = []
+    try:
+        for item in items:
+            batch.append(item)
+            if len(batch) == BATCH:
+                yield batch
+                batch = []
+    except LatreeError:
+        if batch:
+            yield batch
+        raise
+    if batch:
+        yield batch
+
+
+class Trouble(NamedTuple):
+    """Why a sentence has no derivation."""
+
+    status: Status
+    reason: str
+
+
+NOTHING = Trouble("recovered", "the grammar derives nothing for these words")
+
+
+class ForestModel(ABC, Generic[Result]):
+    """A model that prunes by a coarse pass and infers over forests.  `fit` gives it its grammar and lexicon."""
+
+    kind: ClassVar[str]
+    run_options: ClassVar[tuple[str, ...]] = ("threshold", "max_length")  # set by the user of a model, not by training
+    certifies: ClassVar[bool] = True  # the coarse pass is the model itself, and exact k-best lists can be told from it
+    threshold: float = 5e-3  # posterior below which the coarse pass drops what it found
+    max_length: int = 400  # longer sentences are not tried
+    training: dict[str, Any]  # how it came about: command, data, scores
+    grammar: Grammar
+    lexicon: Lexicon
+    theta: Floats  # weights of the rules, tensors laid end to end
+    tensors: Any  # the rules' weights, in the model's form
+    _latest: tuple[Floats, Any] | None = None
+    _drawer: Drawer | None = None
+
+    # -- what a kind of model says for itself
+
+    def prepare(self) -> None:
+        """Make what inference needs from grammar and weights; models add the tables of their coarse pass."""
+        self.prepare_weights()
+        self._drawer = None
+
+    def prepare_weights(self) -> None:
+        self.tensors = sparse(Layout(self.grammar, self.widths()), self.theta)
+
+    @abstractmethod
+    def coarse(self, emissions: Floats) -> Coarse:
+        """The coarse pass over one sentence."""
+
+    @abstractmethod
+    def prune(self, coarse: Any, threshold: float) -> Piece:
+        """The forest of what has a posterior of at least the threshold."""
+
+    @abstractmethod
+    def result(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Result:
+        """The analysis that a derivation stands for; `which` is its sentence's place in the search."""
+
+    @abstractmethod
+    def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Result:
+        """What is given where there is no derivation."""
+
+    @abstractmethod
+    def header(self) -> dict[str, Any]:
+        """Options and names, as JSON, that `restore` reads."""
+
+    @abstractmethod
+    def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what a model file holds."""
+
+    # -- weights of one subtype a symbol; models with more override these
+
+    def emissions(self, tokens: Sequence[str]) -> Floats:
+        """P(word | tag) of every word, [words, tags' subtypes laid end to end]."""
+        return self.lexicon.emissions(tokens)
+
+    @property
+    def columns(self) -> int:
+        """How many numbers a word's row of emissions has."""
+        return int(self.widths()[self.grammar.first_tag :].sum())
+
+    def unit_emissions(self, units: Sequence[tuple[str | None, str | None]]) -> Floats:
+        """P(w | tag) [units, tags] of known words, or of unknown words of given classes (`Lexicon.unit_row`)."""
+        return np.stack([self.lexicon.unit_row(*unit) for unit in units])
+
+    def refine(
+        self, forest: Forest, emissions: Floats, looseness: float, gold: tuple[Longs, int] | None = None
+    ) -> Forest:
+        """A further pruning of what the coarse pass left, all thresholds times `looseness`.
+
+        Where the `anchors` of gold analyses are given, with the size that these have, none of their edges is dropped.
+        """
+        return forest
+
+    def log_z(self, search: Search) -> Floats:
+        """log P(w) of the sentences of a search; here the coarse pass has it exactly."""
+        return np.array([coarse.log_z for coarse in search.coarse])
+
+    def widths(self) -> Longs:
+        return np.ones(len(self.grammar.symbols), np.int64)
+
+    def weights(self, emissions: Floats) -> Any:
+        """Of the grammar's rules and these lexical entries."""
+        return with_words(self.tensors, Layout(self.grammar, self.widths()), emissions)
+
+    def no_statistics(self, weights: Any) -> Any:
+        return no_statistics(weights)
+
+    def _weights_of(self, emissions: Floats) -> Any:
+        """The weights of a search, which asks for the same ones several times."""
+        if self._latest is None or self._latest[0] is not emissions:
+            self._latest = (emissions, self.weights(emissions))
+        return self._latest[1]
+
+    def cells_of(self, emissions: Floats) -> Any:
+        """The weights in a form that lets one go through subtypes one by one."""
+        return self._weights_of(emissions)
+
+    def infer(self, forest: Forest, emissions: Floats) -> Inference:
+        """Posteriors of a forest whose lexical entries are these."""
+        weights = self._weights_of(emissions)
+        return infer(forest, weights, self.no_statistics(weights), self.widths())
+
+    def log_inside(self, forest: Forest, emissions: Floats) -> Floats:
+        """log of the sum over the derivations of each sentence."""
+        return inside_only(forest, self._weights_of(emissions), self.widths())[0]
+
+    def edge_scores(self, search: Search, objective: Objective) -> Floats:
+        """One score an edge; the best derivation maximises their sum."""
+        if objective == "viterbi":
+            return self.viterbi_scores(search)
+        posterior = search.inference.posterior
+        if objective == "mbr":
+            return decode.bracket_scores(search.forest, search.phrases.of_item, posterior)
+        if objective == "variational":
+            return decode.variational_scores(search.forest, posterior)
+        return decode.max_rule_scores(search.forest, posterior, product=objective == "max-rule")
+
+    def viterbi_scores(self, search: Search) -> Floats:
+        """log weight of each edge's rule."""
+        # Numbered as the edges' rules are: rules, lexical entries, and at the end, for PASS = -1, nothing to pay.
+        theta = np.concatenate([self.theta, search.all_emissions.ravel(), [1.0]])
+        with np.errstate(divide="ignore"):
+            log_theta: Floats = np.log(theta)
+        return log_theta[search.forest.rule]
+
+    def likeliest_tag(self, word: str, first: bool) -> str:
+        """The likeliest tag of a word by itself."""
+        return self.grammar.tags[int(np.argmax(self.lexicon.tag_given_word(word, first)))].label
+
+    # -- analyses
+
+    def analyse(self, sentences: Iterable[Sequence[str]], objective: Objective = "max-rule") -> Iterator[Result]:
+        """One analysis a sentence, in order, streaming."""
+        for batch in batches(sentences):
+            yield from self._analyse_batch([tuple(sentence) for sentence in batch], objective)
+
+    def _analyse_batch(self, batch: list[tuple[str, ...]], objective: Objective) -> list[Result]:
+        attempts = [self._attempt(tokens) for tokens in batch]
+        good = [k for k, attempt in enumerate(attempts) if not isinstance(attempt, Trouble)]
+        results: dict[int, Result] = {}
+        if good:
+            search = self._search([attempts[k] for k in good])
+            for which, (k, derivation) in enumerate(zip(good, search.best(objective), strict=True)):
+                if derivation.edges:
+                    results[k] = self.result(batch[k], search, derivation, which)
+                else:
+                    results[k] = self._analyse_loosely(batch[k], attempts[k], objective)
+        for k, attempt in enumerate(attempts):
+            if isinstance(attempt, Trouble):
+                results[k] = self.stand_in(batch[k], attempt)
+        return [results[k] for k in range(len(batch))]
+
+    def _analyse_loosely(self, tokens: tuple[str, ...], attempt: Any, objective: Objective) -> Result:
+        """A sentence of which nothing was left by pruning: prune less, in the end not at all."""
+        for looseness in (1e-2, 1e-4, 1e-8, 0.0):
+            search = Search(self, [attempt[0]], [attempt[1]], self.threshold * looseness)
+            derivation = search.best(objective)[0]
+            if derivation.edges:
+                return self.result(tokens, search, derivation, 0)
+        return self.stand_in(tokens, NOTHING)
+
+    def _attempt(self, tokens: tuple[str, ...]) -> tuple[Coarse, Floats] | Trouble:
+        """The coarse pass of a sentence, or why there is none."""
+        if not tokens:
+            return Trouble("empty", "no words")
+        if "" in tokens:
+            raise LatreeError(f"word {tokens.index('') + 1} of a sentence is empty; leave it out")
+        if len(tokens) > self.max_length:
+            return Trouble("failed", f"{len(tokens)} words; the limit is {self.max_length} (--max-length)")
+        emissions = self.emissions(tokens)
+        coarse = self.coarse(emissions)
+        if not np.isfinite(coarse.log_z):
+            return NOTHING
+        return coarse, emissions
+
+    def _search(self, attempts: Sequence[Any]) -> Search:
+        return Search(self, [coarse for coarse, _ in attempts], [e for _, e in attempts], self.threshold)
+
+    def kbest(self, tokens: Sequence[str], k: int, objective: Objective = "max-rule") -> list[Result]:
+        """The k best analyses, best first.
+
+        With "viterbi" these are exactly the k most probable ones; the other objectives rank what survives pruning.
+        """
+        if k < 1:
+            raise LatreeError(f"cannot list {k} analyses; ask for one or more")
+        if objective == "viterbi" and not self.certifies:
+            raise LatreeError(f"of a {self.kind} k-best lists go by max-rule, max-rule-sum, variational or mbr")
+        tokens = tuple(tokens)
+        attempt = self._attempt(tokens)
+        if isinstance(attempt, Trouble):
+            return [self.stand_in(tokens, attempt)]
+        if objective == "viterbi":
+            search, derivations = certified(self, *attempt, k, self.threshold)
+        else:
+            search, derivations = self._rank(attempt, k, objective)
+        if not derivations:
+            return [self.stand_in(tokens, NOTHING)]
+        return [self.result(tokens, search, derivation, 0) for derivation in search.weighed(derivations)]
+
+    def _rank(self, attempt: tuple[Coarse, Floats], k: int, objective: Objective) -> tuple[Search, list[list[int]]]:
+        """The k best by posteriors; a forest with fewer than k derivations is pruned less."""
+        threshold = self.threshold
+        while True:
+            search = Search(self, [attempt[0]], [attempt[1]], threshold)
+            found = k_best(search.forest, search.scores(objective), k)
+            if len(found) == k or threshold < 1e-12:
+                return search, [edges for _, edges in found]
+            threshold *= 1e-2
+
+    @property
+    def drawer(self) -> Drawer:
+        """Draws sentences of the model's own."""
+        if self._drawer is None:
+            self._drawer = Drawer(Layout(self.grammar, self.widths()), self.tensors, self.lexicon)
+        return self._drawer
+
+    def log_prob(self, tokens: Sequence[str]) -> float:
+        """log P(w): the sum over everything that the grammar derives; -inf where it derives nothing."""
+        attempt = self._attempt(tuple(tokens))
+        return -np.inf if isinstance(attempt, Trouble) else float(self.log_z(self._search([attempt]))[0])
+
+    def sample_given(self, tokens: Sequence[str], rng: np.random.Generator) -> Result:
+        """An analysis drawn from its probability given the words, among those that survive pruning."""
+        tokens = tuple(tokens)
+        attempt = self._attempt(tokens)
+        if isinstance(attempt, Trouble):
+            return self.stand_in(tokens, attempt)
+        search = self._search([attempt])
+        weights = self.cells_of(search.all_emissions)
+        edges = sample_derivation(search.forest, weights, search.inference.inside, rng)
+        return self.result(tokens, search, search.weighed([edges])[0], 0)
+
+    # -- files
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to one file, all or nothing."""
+        header, arrays = self.state()
+        files.save(path, self.kind, header, arrays)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """The whole model as a JSON header and arrays."""
+        lexicon = {f"lexicon.{name}": array for name, array in self.lexicon.to_arrays().items()}
+        header = {
+            **self.header(),
+            "symbols": [symbol.to_json() for symbol in self.grammar.symbols],
+            "unary_steps": self.grammar.unary_steps,
+            "lexicon": self.lexicon.header(),
+            "training": self.training,
+        }
+        return header, {"rules": self.grammar.rules, "theta": self.theta, **lexicon}
+
+    @classmethod
+    def from_state(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+        from latree.text.binary import Symbol
+
+        model = cls()
+        model.training = dict(header["training"])
+        symbols = tuple(Symbol.from_json(symbol) for symbol in header["symbols"])
+        model.grammar = Grammar(symbols, arrays["rules"], int(header["unary_steps"]))
+        model.theta = arrays.get("theta", np.zeros(0))  # models with subtypes keep it in a form of their own
+        prefix = "lexicon."
+        lexicon = {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
+        model.lexicon = Lexicon.from_arrays(lexicon, header["lexicon"])
+        model.restore(header, arrays)
+        return model

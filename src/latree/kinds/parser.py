@@ -1,0 +1,150 @@
+"""Parsers: models whose derivations are trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latree.arrays import Floats
+from latree.errors import LatreeError
+from latree.inference.chart import Chart, ChartGrammar, chart_grammar, fill_chart
+from latree.inference.derivations import Derivation
+from latree.inference.forest import Forest, Piece, UnknownRuleError, assemble, from_trees
+from latree.inference.grammar import Grammar, most_frequent_child, tagged_words
+from latree.inference.prune import RuleFinder, prune, rule_finder
+from latree.inference.results import Constituent, Parse
+from latree.inference.search import Objective, Search
+from latree.kinds.model import ForestModel, Trouble
+from latree.text.binary import Binarization, Node, undo
+from latree.text.labels import LabelRules
+from latree.text.tree import Tree
+
+
+class Parser(ForestModel[Parse]):
+    """Sentences in, trees out.  A subclass says how its weights come from a treebank."""
+
+    labels: LabelRules
+    binarization: Binarization
+    chart: ChartGrammar  # the coarse grammar
+    find: RuleFinder
+
+    def prepare(self) -> None:
+        """Add the tables of the coarse pass."""
+        super().prepare()
+        self.chart = chart_grammar(self.grammar, self.coarse_theta())
+        self.find = rule_finder(self.grammar, self.coarse_theta())
+
+    def coarse_theta(self) -> Floats:
+        """One number a rule for the coarse pass."""
+        return self.theta
+
+    # -- for people
+
+    def parse(self, tokens: Sequence[str], objective: Objective = "max-rule") -> Parse:
+        """The best tree of one sentence."""
+        return next(self.analyse([tokens], objective))
+
+    def parse_all(
+        self, sentences: Iterable[Sequence[str]], jobs: int = 1, objective: Objective = "max-rule"
+    ) -> Iterator[Parse]:
+        """The best tree of every sentence, in order; the same whatever the number of jobs."""
+        from latree.kinds.jobs import analyse_all
+
+        return analyse_all(self, sentences, jobs, objective)
+
+    def tag(self, tokens: Sequence[str]) -> list[str]:
+        """The tags of the best tree."""
+        tree = self.parse(tokens).tree
+        return [] if tree is None else tree.tags()
+
+    def posteriors(self, tokens: Sequence[str], least: float = 1e-3) -> list[Constituent]:
+        """Every phrase with at least the given probability, summed over all trees; by span."""
+        tokens = tuple(tokens)
+        attempt = self._attempt(tokens)
+        if isinstance(attempt, Trouble):
+            return []
+        search = Search(self, [attempt[0]], [attempt[1]], min(least, self.threshold) * 1e-2)
+        return search.phrases.likely(least)
+
+    def log_prob_tree(self, tree: Tree) -> float:
+        """log P(T, w) of a given tree; -inf where the grammar lacks one of its rules."""
+        try:
+            forest, words = self.tree_forest(tree)
+        except UnknownRuleError:
+            return -np.inf
+        return float(self.log_inside(forest, self.emissions(words))[0])
+
+    def tree_forest(self, tree: Tree) -> tuple[Forest, list[str]]:
+        """A tree as a forest with one derivation, and its words; `UnknownRuleError` where a rule is missing."""
+        cleaned = self.labels.clean(tree)
+        if cleaned is None:
+            raise LatreeError("the tree has no words")
+        node = self.binarization.apply(cleaned)
+        words = [word for word, _ in tagged_words(node)]
+        first_tag, tags = self.grammar.first_tag, len(self.grammar.tags)
+        entry = [{first_tag + t: i * tags + t for t in range(tags)} for i in range(len(words))]
+        piece = from_trees(self.grammar, [node], entry, len(words) * tags)
+        return assemble([piece], len(self.grammar.rules)), words
+
+    def sample(self, tokens: Sequence[str] | None = None, seed: int | None = None) -> Parse:
+        """A tree drawn from the model: given words, one of their trees; without, a sentence of the model's own."""
+        rng = np.random.default_rng(seed)
+        if tokens is not None:
+            return self.sample_given(tokens, rng)
+        tree = undo(self.drawer.tree(rng))
+        words = tuple(tree.words())
+        return Parse(words, self.log_prob_tree(tree), self.log_prob(words), tree=tree)
+
+    # -- the coarse pass
+
+    def coarse(self, emissions: Floats) -> Chart:
+        return fill_chart(self.chart, emissions)
+
+    def prune(self, coarse: Any, threshold: float) -> Piece:
+        return prune(coarse, self.find, threshold)
+
+    # -- results
+
+    def result(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Parse:
+        tree = derivation.tree(self.grammar, tokens)
+        phrases = search.phrases
+
+        def look_up(tree: Tree) -> list[Constituent]:
+            return phrases.look_up(which, tree.spans())
+
+        return Parse(tokens, derivation.log_weight, float(search.log_z[which]), tree=tree, look_up=look_up)
+
+    def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Parse:
+        """A flat tree of the likeliest tags under the commonest sentence label."""
+        if not tokens:
+            return Parse((), -np.inf, -np.inf, *trouble)
+        tags = [self.likeliest_tag(word, first=i == 0) for i, word in enumerate(tokens)]
+        leaves = [Tree(tag, word=word) for tag, word in zip(tags, tokens, strict=True)]
+        label = most_frequent_child(self.grammar, self.coarse_theta())
+        phrase = Tree(label.label, leaves) if label is not None else None
+        tree = Tree(self.labels.root, [phrase] if phrase is not None else leaves)
+        return Parse(tokens, -np.inf, -np.inf, *trouble, tree=tree)
+
+    # -- treebanks and files
+
+    def binarise(self, trees: Iterable[Tree]) -> list[Node]:
+        """Cleaned and binarised; trees without words are left out."""
+        cleaned = (self.labels.clean(tree) for tree in trees)
+        return [self.binarization.apply(tree) for tree in cleaned if tree is not None]
+
+    def header(self) -> dict[str, Any]:
+        return {"labels": self.labels.to_json(), "binarization": self.binarization.to_json()}
+
+    def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.labels = LabelRules.from_json(header["labels"])
+        self.binarization = Binarization.from_json(header["binarization"])
+        self.prepare()
+
+
+def tagged_sentences(grammar: Grammar, nodes: Iterable[Node]) -> list[list[tuple[str, int]]]:
+    """(word, tag number) sentences of binarised trees, as the lexicon counts them."""
+    number = grammar.tag_index
+    return [[(word, number[symbol]) for word, symbol in tagged_words(node)] for node in nodes]

@@ -1,0 +1,321 @@
+"""What models that are trained by gradient on pruned forests share, whether they parse or tag.
+
+Another model, the pruner, says which constituents a sentence may have, in training and in parsing alike; the forests of
+training are made once and kept, and always hold the gold analysis.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latree.arrays import Floats, Longs
+from latree.errors import LatreeError
+from latree.inference import decode
+from latree.inference.forest import Forest, Piece, UnknownRuleError, anchors, assemble, from_trees
+from latree.inference.grammar import tagged_words
+from latree.inference.prune import Cascade
+from latree.inference.sampling import Drawer
+from latree.inference.search import Objective, Search
+from latree.inference.trellis import chain_rules, gold_chain
+from latree.kinds.model import ForestModel, Trouble
+from latree.kinds.parser import Parser
+from latree.kinds.tagger import Tagger
+from latree.learning.adam import EpochReport, Watch
+from latree.learning.checkpoint import Checkpoint, Standing, fingerprint
+from latree.text.tree import Tree
+
+
+class Example(NamedTuple):
+    """A sentence to learn from: its gold derivation as a forest, lexical entries numbered word * tags + tag."""
+
+    words: tuple[str, ...]
+    tags: list[int]
+    gold: Piece
+
+
+def by_length(examples: Sequence[Example], size: int) -> list[list[Example]]:
+    """Groups of so many sentences of like length."""
+    ordered = sorted(examples, key=lambda one: len(one.words))
+    return [ordered[k : k + size] for k in range(0, len(ordered), size)]
+
+
+@dataclass(frozen=True)
+class GradientTraining:
+    """How a training in epochs is watched."""
+
+    watch: Watch = lambda done, steps, log_likelihood: None
+    after_epoch: Callable[[Any, EpochReport], None] = lambda model, report: None
+    score: Callable[[Any], float] | None = None  # on held-out data: the best epoch's weights are kept
+    checkpoint: Checkpoint | None = None
+    resume: bool = False  # go on from the checkpoint, where there is one
+    jobs: int = 1  # processes, where a training can use several
+
+    def standing(self, treebank: str) -> Standing | None:
+        return self.checkpoint.read(treebank) if self.checkpoint is not None and self.resume else None
+
+
+class PrunedModel(ForestModel[Any]):
+    """Mixed into a parser or a tagger, by way of `PrunedParser` or `PrunedTagger`."""
+
+    pruner: Any  # a fitted model of the same grammar
+    joint: bool = False  # decode by the product with the pruner's posteriors
+    certifies = False
+    own_name: ClassVar[str]  # of what is not the pruner, for messages
+    seed: int
+
+    # -- training
+
+    @property
+    def stages(self) -> int:
+        """How often all epochs are gone through."""
+        return 1
+
+    def fit(self, data: Iterable[Any], how: GradientTraining | None = None) -> Self:
+        """Train the pruner where need be, then the weights: on trees, or on sentences as (words, tags)."""
+        kept, how = self.usable(data), how or GradientTraining()
+        treebank = fingerprint(line.encode("utf-8", "surrogatepass") for line in self.lines(kept))
+        standing = how.standing(treebank)
+        if standing is None:
+            self.fit_pruner(kept)
+            self.adopt(self.pruner)
+        else:
+            self.take_over(standing.header, standing.model)
+        self.train(self.examples(kept), treebank, how, standing)
+        return self
+
+    def usable(self, data: Iterable[Any]) -> list[Any]:
+        """What can be trained on."""
+        return list(data)
+
+    def fit_pruner(self, data: list[Any]) -> None:
+        """Unless it is trained already."""
+        if not hasattr(self.pruner, "grammar"):
+            self.pruner.fit(data)
+
+    @abstractmethod
+    def lines(self, data: list[Any]) -> Iterator[str]:
+        """The data as text, which tells one treebank from another."""
+
+    @abstractmethod
+    def examples(self, data: list[Any]) -> list[Example]:
+        """The sentences with their gold analyses as forests."""
+
+    @abstractmethod
+    def train(
+        self, examples: Sequence[Example], treebank: str, how: GradientTraining, standing: Standing | None
+    ) -> None:
+        """Learn, from the start or from where a checkpoint stood."""
+
+    @abstractmethod
+    def take_over(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Everything that was learned, from a model file."""
+
+    @abstractmethod
+    def restore_options(self, header: Mapping[str, Any]) -> None:
+        """The options of a model file."""
+
+    def adopt(self, pruner: Any) -> None:
+        """Take over what the pruner's model of the treebank is made of."""
+        self.pruner = pruner
+        self.grammar, self.lexicon, self.theta = pruner.grammar, pruner.lexicon, pruner.theta
+
+    def identity(self) -> dict[str, Any]:
+        """The options that make a training what it is, as JSON."""
+        pruner = {name: getattr(self.pruner, name, None) for name in ("kind", "rounds", "subtypes", "seed", "unknown")}
+        return {"kind": self.kind, "seed": self.seed, "pruner": pruner}
+
+    def forests(self, examples: Sequence[Example], looseness: float = 1.0) -> tuple[Forest, Forest]:
+        """Of some sentences laid end to end: the gold analyses, and what the pruner leaves with the gold kept.
+
+        Thresholds are multiplied by the looseness.
+        """
+        rules = len(self.grammar.rules)
+        gold = assemble([one.gold for one in examples], rules)
+        size = max(len(one.words) for one in examples) + 1
+        emissions = [self.pruner.emissions(one.words) for one in examples]
+        coarse = [self.pruner.coarse(part) for part in emissions]
+        pieces = [self._prune_around(one, part, looseness) for one, part in zip(examples, coarse, strict=True)]
+        kept = (anchors(gold, size), size)
+        return gold, self.prune_further(assemble(pieces, rules), np.concatenate(emissions), looseness, kept)
+
+    def _prune_around(self, example: Example, coarse: Any, looseness: float) -> Piece:
+        """What the coarse pass leaves, with a threshold so low that the gold derivation is among it."""
+        threshold, size = self.pruner.threshold * looseness, len(example.words) + 1
+        gold = anchors(assemble([example.gold], len(self.grammar.rules)), size)
+        while True:
+            piece: Piece = self.pruner.prune(coarse, threshold)
+            if len(piece.symbol):
+                found = anchors(assemble([piece], len(self.grammar.rules)), size)
+                if np.isin(gold, found).all():
+                    return piece
+            if threshold == 0.0:
+                raise LatreeError(f"the pruner does not derive the gold analysis of: {' '.join(example.words)}")
+            threshold = threshold * 1e-2 if threshold > 1e-15 else 0.0
+
+    def prune_further(
+        self, forest: Forest, emissions: Floats, looseness: float, gold: tuple[Longs, int] | None
+    ) -> Forest:
+        """What is pruned after the coarse pass, in training and in parsing alike; these emissions are the pruner's."""
+        refined: Forest = self.pruner.refine(forest, emissions, looseness, gold)
+        return refined
+
+    # -- search: emissions are the pruner's, with the model's own columns beside them
+
+    @abstractmethod
+    def own_columns(self, tokens: Sequence[str]) -> Floats:
+        """What the model itself has to say of the words, a row each, `own_width` numbers."""
+
+    @property
+    @abstractmethod
+    def own_width(self) -> int:
+        """How many these are."""
+
+    def emissions(self, tokens: Sequence[str]) -> Floats:
+        return np.concatenate([self.pruner.emissions(tokens), self.own_columns(tokens)], axis=1)
+
+    @property
+    def columns(self) -> int:
+        return int(self.pruner.columns) + self.own_width
+
+    def pruners_part(self, emissions: Floats) -> Floats:
+        return np.ascontiguousarray(emissions[:, : -self.own_width])
+
+    def own_part(self, emissions: Floats) -> Floats:
+        return np.ascontiguousarray(emissions[:, -self.own_width :])
+
+    def coarse(self, emissions: Floats) -> Any:
+        return self.pruner.coarse(self.pruners_part(emissions))
+
+    def prune(self, coarse: Any, threshold: float) -> Piece:
+        piece: Piece = self.pruner.prune(coarse, threshold)
+        return piece
+
+    def refine(
+        self, forest: Forest, emissions: Floats, looseness: float, gold: tuple[Longs, int] | None = None
+    ) -> Forest:
+        return self.prune_further(forest, self.pruners_part(emissions), looseness, gold)
+
+    def log_z(self, search: Search) -> Floats:
+        """Over what the pruner leaves, where the weights need not sum to one: P(T | w) is what has a meaning."""
+        return search.inference.log_z
+
+    def edge_scores(self, search: Search, objective: Objective) -> Floats:
+        """As in the base; jointly, max-rule takes the product with the pruner's posteriors."""
+        scores = super().edge_scores(search, objective)
+        if self.joint and objective == "max-rule":
+            pruner = self.pruner.infer(search.forest, self.pruners_part(search.all_emissions))
+            scores = scores + decode.max_rule_scores(search.forest, pruner.posterior)
+        return scores
+
+    def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Any:
+        """What the pruner says, where the model has nothing to say."""
+        if trouble.status != "recovered":
+            return self.pruner.stand_in(tokens, trouble)
+        found = next(self.pruner.analyse([tokens]))
+        if found.status != "ok":
+            return found
+        reason = f"the {self.own_name} derive nothing for these words; this is the pruner's analysis"
+        return replace(found, status="recovered", reason=reason)
+
+    @property
+    def drawer(self) -> Drawer:
+        raise LatreeError(f"the weights of a {self.kind} are no probabilities: no sentence can be drawn by them")
+
+    # -- files
+
+    def pruner_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """The pruner's part of a model file."""
+        header, arrays = self.pruner.state()
+        named = {f"pruner.{name}": array for name, array in arrays.items()}
+        return {"pruner": {"kind": self.pruner.kind, **header}}, named
+
+    def adopt_stored_pruner(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        from latree.kinds.registry import from_state
+
+        pruner = header["pruner"]
+        self.adopt(from_state(pruner["kind"], pruner, part_of("pruner.", arrays)))
+
+    @classmethod
+    def from_state(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+        model = cls()
+        model.training, model.seed = dict(header["training"]), int(header["seed"])
+        model.restore_options(header)
+        model.take_over(header, arrays)
+        return model
+
+
+class PrunedParser(PrunedModel, Parser):
+    """Learns from trees."""
+
+    run_options = (*Parser.run_options, "cascade", "joint")
+
+    def lines(self, data: list[Tree]) -> Iterator[str]:
+        return (f"{tree}\n" for tree in data)
+
+    def examples(self, data: list[Tree]) -> list[Example]:
+        grammar = self.grammar
+        tags, number, examples = len(grammar.tags), grammar.tag_index, []
+        for node in self.binarise(data):
+            words, symbols = zip(*tagged_words(node), strict=True)
+            entry = [{grammar.first_tag + t: i * tags + t for t in range(tags)} for i in range(len(words))]
+            try:
+                gold = from_trees(grammar, [node], entry, len(words) * tags)
+            except UnknownRuleError as error:
+                raise LatreeError(f"the pruner was trained on another treebank: {error}") from None
+            examples.append(Example(words, [number[symbol] for symbol in symbols], gold))
+        return examples
+
+    def adopt(self, pruner: Any) -> None:
+        super().adopt(pruner)
+        self.labels, self.binarization, self.threshold = pruner.labels, pruner.binarization, pruner.threshold
+
+    @property
+    def cascade(self) -> Cascade | None:
+        """How much the pruner prunes; None where it is no grammar with subtypes."""
+        return getattr(self.pruner, "cascade", None)
+
+    @cascade.setter
+    def cascade(self, value: Cascade | None) -> None:
+        if value is None:
+            return
+        if self.cascade is None:
+            raise LatreeError(f"the pruner has no subtypes, it is a {self.pruner.kind}: there is one threshold")
+        self.pruner = copy(self.pruner)  # another model may have the same one
+        self.pruner.cascade, self.threshold = value, value.chart
+
+
+class PrunedTagger(PrunedModel, Tagger):
+    """Learns from tagged sentences, (words, tags)."""
+
+    run_options = (*Tagger.run_options, "joint")
+
+    def usable(self, data: Iterable[Any]) -> list[Any]:
+        return [(tuple(words), tags) for words, tags in data if words]
+
+    def lines(self, data: list[Any]) -> Iterator[str]:
+        return ("\t".join([*words, *tags]) + "\n" for words, tags in data)
+
+    def examples(self, data: list[Any]) -> list[Example]:
+        number = {symbol.label: k for k, symbol in enumerate(self.grammar.tags)}
+        return [self._example(words, [number[name] for name in names]) for words, names in data]
+
+    def _example(self, words: tuple[str, ...], tags: list[int]) -> Example:
+        entries = [i * len(self.grammar.tags) + tag for i, tag in enumerate(tags)]
+        gold = gold_chain(self.rules, tags, entries)
+        return Example(words, tags, gold._replace(entries=len(words) * len(self.grammar.tags)))
+
+    def adopt(self, pruner: Any) -> None:
+        super().adopt(pruner)
+        self.rules, self.column = chain_rules(pruner.grammar), pruner.column
+
+
+def part_of(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The arrays whose names begin so, by the rest of their names."""
+    return {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}

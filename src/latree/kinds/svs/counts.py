@@ -1,0 +1,143 @@
+"""What structured vectorial semantics counts in a treebank, and the models that follow from it.
+
+With P(i | h), how much each headword h is of each concept i, the lexicalised and the clustered parser are the same
+thing: a headword is a concept of its own, or belongs to several (eqns 18 to 21).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from latree.arrays import NONE, Floats, Ints, Longs
+from latree.errors import LatreeError
+from latree.inference.forms.factored import NO_RELATION
+from latree.inference.grammar import Grammar, inner_nodes, rule_symbols, tagged_words
+from latree.kinds.svs.relational_clusters import PairCounts
+from latree.kinds.svs.relations import ANY, Relation, head_words, relation_of
+from latree.text.binary import Node
+
+MOST_BYTES = 2**32  # of the relations between headwords
+
+
+@dataclass(frozen=True, eq=False)
+class Headwords:
+    """The headwords that are told apart, lower case; all others are one, the last."""
+
+    words: tuple[str, ...]
+
+    @classmethod
+    def of(cls, nodes: Iterable[Node], size: int) -> Headwords:
+        """The commonest words."""
+        counts = Counter(word.lower() for node in nodes for word, _ in tagged_words(node))
+        return cls(tuple(sorted(counts, key=lambda word: (-counts[word], word))[:size]))
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {word: k for k, word in enumerate(self.words)}
+
+    def number(self, word: str) -> int:
+        return self._index.get(word.lower(), len(self.words))
+
+    def numbers(self, words: Sequence[str]) -> Longs:
+        return np.array([self.number(word) for word in words], np.int64)
+
+
+class Structure(NamedTuple):
+    """Of every rule: which relations its children have to it."""
+
+    label: Ints  # [rules, 2]; NO_RELATION for a child that is absent and for the root's
+    relations: tuple[Relation, ...]
+
+    @property
+    def top(self) -> NDArray[np.bool_]:
+        """[rules] which are the root's."""
+        found: NDArray[np.bool_] = self.label[:, 0] == NO_RELATION
+        return found
+
+
+def structure(grammar: Grammar, counts: Floats, least: int) -> Structure:
+    """Read off the symbols; relations that rules have less often than `least` are one, whatever the parent."""
+    places: dict[tuple[int, int], Relation] = {}
+    tokens: Counter[Relation] = Counter()
+    for rule, (parent, *children) in enumerate(grammar.rules.tolist()):
+        for k, child in enumerate(children):
+            if parent != 0 and child != NONE:
+                relation = relation_of(grammar.symbols[parent], grammar.symbols[child], on_left=k == 0)
+                places[rule, k] = relation
+                tokens[relation] += counts[rule]
+    label = np.full((len(grammar.rules), 2), NO_RELATION, np.int32)
+    found: dict[Relation, int] = {}
+    for place, relation in places.items():
+        kept = relation if tokens[relation] >= least else relation._replace(parent=ANY)
+        label[place] = found.setdefault(kept, len(found))
+    return Structure(label, tuple(found))
+
+
+class HeadCounts(NamedTuple):
+    """How often rules and symbols have each headword, and children theirs beside their parents'."""
+
+    rule: csr_array  # [rules, headwords]
+    symbol: csr_array  # [symbols, headwords]
+    pairs: PairCounts
+
+
+def count_heads(grammar: Grammar, found: Structure, nodes: Sequence[Node], headwords: Headwords) -> HeadCounts:
+    rules: Counter[tuple[int, int]] = Counter()
+    symbols: Counter[tuple[int, int]] = Counter()
+    pairs: Counter[tuple[int, int, int]] = Counter()
+    for root in nodes:
+        words = {node: headwords.number(word) for node, word in head_words(root).items()}
+        for node in inner_nodes(root):
+            number = tuple(NONE if symbol is None else grammar.index[symbol] for symbol in rule_symbols(node))
+            rule, own = grammar.rule_index[number], words[id(node)]  # type: ignore[index]
+            rules[rule, own] += 1
+            for child, label in zip(node.children(), found.label[rule].tolist(), strict=False):
+                symbols[grammar.index[child.symbol], words[id(child)]] += 1
+                if label != NO_RELATION:
+                    pairs[own, words[id(child)], label] += 1
+    size = len(headwords.words) + 1
+    return HeadCounts(
+        _table(rules, (len(grammar.rules), size)),
+        _table(symbols, (len(grammar.symbols), size)),
+        _pair_counts(pairs, size, len(found.relations)),
+    )
+
+
+def _table(counts: Counter[tuple[int, int]], shape: tuple[int, int]) -> csr_array:
+    rows, columns = np.array(list(counts), np.int64).reshape(-1, 2).T
+    return csr_array((np.array(list(counts.values()), np.float64), (rows, columns)), shape=shape)
+
+
+def _pair_counts(counts: Counter[tuple[int, int, int]], headwords: int, relations: int) -> PairCounts:
+    keys = sorted(counts)
+    parent, child, relation = np.array(keys, np.int64).reshape(-1, 3).T
+    return PairCounts(
+        parent, child, relation, np.array([counts[key] for key in keys], np.float64), headwords, relations
+    )
+
+
+def head_relations(pairs: PairCounts) -> Floats:
+    """L(l) of the lexicalised parser: relative frequency of a child's headword given the parent's (eqn 8)."""
+    shape = (pairs.relations, pairs.headwords, pairs.headwords)
+    if (size := math.prod(shape) * 8) > MOST_BYTES:
+        told = f"{pairs.headwords - 1} headwords, each a concept, need relations of {size / 2**30:.0f} GiB"
+        raise LatreeError(f"{told}; take fewer headwords, or cluster them")
+    table = np.zeros(shape)
+    np.add.at(table, (pairs.relation, pairs.parent, pairs.child), pairs.count)
+    return normalised(table)
+
+
+def normalised(table: Floats) -> Floats:
+    """Rows that sum to one; a row of nothing stays."""
+    total = table.sum(-1, keepdims=True)
+    found: Floats = np.divide(table, total, out=np.zeros_like(table), where=total > 0)
+    return found

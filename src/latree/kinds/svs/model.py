@@ -1,0 +1,272 @@
+"""The parser of structured vectorial semantics: every constituent has a vector over concepts, and concepts are the same
+for all categories ("Structured Vectorial Semantics for Broad-coverage Parsing")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latree.arrays import Floats, Longs
+from latree.errors import LatreeError
+from latree.inference.derivations import Derivation
+from latree.inference.forms.factored import Factored, no_statistics, with_words
+from latree.inference.grammar import count_rules, normalise
+from latree.inference.results import Parse
+from latree.inference.search import Objective, Search
+from latree.inference.subtypes import Layout
+from latree.kinds.parser import Parser, tagged_sentences
+from latree.kinds.svs.choice import chosen_edges
+from latree.kinds.svs.counts import HeadCounts, Headwords, Structure, count_heads, head_relations, normalised, structure
+from latree.kinds.svs.derivations import TreeForest, all_derivations
+from latree.kinds.svs.learning import FactoredEm, Watch, concepts_of_words, from_counts, smoothed
+from latree.kinds.svs.relational_clusters import fit
+from latree.kinds.svs.relations import HeadBinarization, Relation
+from latree.kinds.svs.vectors import ConstituentVector, Neighbour, Vector, read_vectors, similarity
+from latree.learning.latent_treebank import LatentTreebank
+from latree.lexicon.words import Lexicon, LexiconOptions, pack_strings, unpack_strings
+from latree.text.binary import Node
+from latree.text.heads import HeadRules
+from latree.text.labels import LabelRules
+from latree.text.tree import Tree
+
+Choice = Literal["vector", "concept"]
+BLUR = 0.1  # before EM over the trees
+
+
+@dataclass(frozen=True)
+class SvsOptions:
+    """The constants of the model."""
+
+    headwords: int = 5000  # the commonest words; all others are one
+    clusters: int = 20  # concepts that headwords are clustered into; 0: each headword is a concept
+    iterations: int = 100  # of EM over pairs of headwords
+    starts: int = 10  # of that EM, of which the likeliest is kept
+    least: int = 10  # rarer relations have no context of their own
+    refinements: int = 50  # iterations of EM over the trees that follow, where there are clusters; the paper has none
+    rule_smoothing: float = 5.0  # tokens' worth of the rules' frequencies for all concepts together, in theta_M
+    word_smoothing: float = 0.0  # share of P(w | lc) for all concepts together, in what a concept says of words
+
+    @property
+    def refines(self) -> bool:
+        """Whether EM over the trees follows; where each headword is a concept, trees leave it nothing to expect."""
+        return self.clusters > 0 and self.refinements > 0
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class Svs(Parser):
+    """`Svs().fit(trees).parse(tokens)`; `.vectors(tree)` gives a vector for every constituent."""
+
+    kind = "svs"
+    certifies = False
+    run_options = (*Parser.run_options, "choice")
+    concept_of: Floats  # [headwords, concepts] P(i | h)
+    choice: Choice = "vector"  # what `viterbi` means: one analysis for all concepts, or one for each
+
+    def __init__(
+        self,
+        *,
+        options: SvsOptions | None = None,
+        heads: HeadRules | None = None,
+        labels: LabelRules | None = None,
+        seed: int = 0,
+        unknown: str = "neutral",
+        lexicon: LexiconOptions | None = None,
+    ) -> None:
+        self.options, self.heads, self.seed = options or SvsOptions(), heads, seed
+        self.labels, self.unknown = labels or LabelRules(), unknown
+        self.lexicon_options = lexicon or LexiconOptions()
+        self.training = {}
+
+    # -- training
+
+    def fit(self, trees: Iterable[Tree], watch: Watch = lambda done, iterations, log_likelihood: None) -> Self:
+        """Counts; where headwords are clustered the EM of eqns 13 to 17; where asked for, EM over the trees."""
+        cleaned = [tree for tree in map(self.labels.clean, trees) if tree is not None]
+        if not cleaned:
+            raise LatreeError("the treebank has no trees with words")
+        heads = self.heads or HeadRules.for_labels(node.label for tree in cleaned for node in tree.nodes())
+        self.binarization = HeadBinarization.of(cleaned, heads, self.options.least)  # type: ignore[assignment]
+        nodes = [self.binarization.apply(tree) for tree in cleaned]
+        self.grammar, counts = count_rules(nodes)
+        self.structure = structure(self.grammar, counts, self.options.least)
+        self.theta = normalise(self.grammar.rules, counts, len(self.grammar.symbols))
+        sentences = tagged_sentences(self.grammar, nodes)
+        unsplit = Lexicon.count(sentences, len(self.grammar.tags), self.unknown, self.lexicon_options)
+        self._learn(nodes, LatentTreebank.of(self.grammar, nodes, unsplit), unsplit, watch)
+        self.prepare()
+        return self
+
+    def _learn(self, nodes: list[Node], treebank: LatentTreebank, unsplit: Lexicon, watch: Watch) -> None:
+        """Concepts, then theta_M, theta_L, preterminals and priors."""
+        self.headwords = Headwords.of(nodes, self.options.headwords)
+        counts = count_heads(self.grammar, self.structure, nodes, self.headwords)
+        relation = self._concepts(counts)
+        lexical = treebank.lexical(Layout(self.grammar, self.widths()))
+        heads = self.headwords.numbers([treebank.vocabulary[word] for word in lexical.entries.word])
+        weights = from_counts(counts, relation, self.concept_of, self.structure, lexical, heads)
+        if self.options.refines:
+            em = FactoredEm(treebank, lexical, self.structure, self.widths())
+            weights = em.run(weights, self.options.refinements, watch)
+            self.concept_of = concepts_of_words(weights, heads, len(self.concept_of))
+        rules, tokens = self.grammar.rules, self.options.rule_smoothing
+        self.rule = smoothed(weights.rule, weights.prior, self.theta, self.structure, rules, tokens)
+        self.relation, self.prior = weights.relation, weights.prior
+        self.lexicon = lexical.lexicon(weights.words, unsplit)
+
+    def _concepts(self, counts: HeadCounts) -> Floats:
+        """P(i | h), and beside it L(l), which is returned."""
+        if self.options.clusters == 0:
+            self.concept_of = np.eye(counts.pairs.headwords)
+            return head_relations(counts.pairs)
+        clusters = fit(counts.pairs, self.options.clusters, self.options.iterations, self.seed, self.options.starts)
+        if self.options.refines:
+            clusters = clusters.blurred(BLUR)
+        self.concept_of = clusters.concept_given_word()
+        return clusters.child_given_parent
+
+    # -- tables
+
+    @property
+    def concepts(self) -> int:
+        return int(self.concept_of.shape[1])
+
+    def prepare_weights(self) -> None:
+        nothing = np.zeros(0), np.zeros(1, np.int64)
+        self.tensors = Factored(self.rule, self.relation, self.structure.label, *nothing)
+        self.tag_concepts = normalised(self.prior[self.grammar.first_tag :])
+
+    def widths(self) -> Longs:
+        return np.where(np.arange(len(self.grammar.symbols)) == 0, 1, self.concepts)
+
+    # -- search
+
+    def emissions(self, tokens: Sequence[str]) -> Floats:
+        """P(w | lc) and beside it P(w | lc i), tags' concepts laid end to end (eqn 19)."""
+        own = self.lexicon.emissions(tokens).reshape(len(tokens), -1, self.concepts)
+        words = (own * self.tag_concepts).sum(2)
+        share = self.options.word_smoothing
+        own = (1 - share) * own + share * words[:, :, None]
+        return np.concatenate([words, own.reshape(len(tokens), -1)], axis=1)
+
+    @property
+    def columns(self) -> int:
+        return len(self.grammar.tags) * (1 + self.concepts)
+
+    def coarse(self, emissions: Floats) -> Any:
+        return super().coarse(np.ascontiguousarray(emissions[:, : len(self.grammar.tags)]))
+
+    def weights(self, emissions: Floats) -> Any:
+        return with_words(self.tensors, emissions[:, len(self.grammar.tags) :])
+
+    def no_statistics(self, weights: Any) -> Any:
+        return no_statistics(weights)
+
+    def likeliest_tag(self, word: str, first: bool) -> str:
+        """The likeliest tag of a word by itself, its concepts taken together."""
+        by_tag = self.lexicon.tag_given_word(word, first).reshape(-1, self.concepts).sum(1)
+        return self.grammar.tags[int(np.argmax(by_tag))].label
+
+    def log_z(self, search: Search) -> Floats:
+        """Over what survives pruning: a lower bound, close when little was pruned."""
+        return search.inference.log_z
+
+    def viterbi_scores(self, search: Search) -> Floats:
+        """Zero on the derivation that the paper's parser chooses (`svs_choice`)."""
+        scores = np.full(len(search.forest.rule), -np.inf)
+        weights, exact = self._weights_of(search.all_emissions), self.choice == "concept"
+        scores[chosen_edges(search.forest, weights, self.widths(), self.priors, exact=exact)] = 0.0
+        return scores
+
+    @property
+    def priors(self) -> Floats:
+        """[symbols, concepts] a of eqn 9."""
+        return self.prior / max(float(self.prior.sum()), 1e-300)
+
+    # -- trees, which may have several derivations: by other heads, or modifiers in another order
+
+    def log_prob_tree(self, tree: Tree) -> float:
+        """log P(T, w) over all its derivations; -inf where the grammar has none."""
+        derivations, emissions = self._derivations(tree)
+        return -np.inf if derivations is None else float(self.log_inside(derivations.forest, emissions)[0])
+
+    def result(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Parse:
+        """The tree of a derivation, with the probability of the tree; P(w), though summed after pruning, is no less."""
+        parse = super().result(tokens, search, derivation, which)
+        log_joint = parse.log_joint if parse.tree is None else self.log_prob_tree(parse.tree)
+        return replace(parse, log_joint=log_joint, log_marginal=max(log_joint, parse.log_marginal))
+
+    def kbest(self, tokens: Sequence[str], k: int, objective: Objective = "max-rule") -> list[Parse]:
+        """The k best trees: that of a better derivation comes first, and no tree twice."""
+        asked = k
+        while True:
+            found = super().kbest(tokens, asked, objective)
+            trees = {parse.tree: parse for parse in reversed(found)}
+            if len(trees) >= k or len(found) < asked:
+                return list(reversed(trees.values()))[:k]
+            asked *= 2
+
+    # -- vectors
+
+    def vectors(self, tree: Tree) -> list[ConstituentVector]:
+        """A vector over concepts for every constituent of a tree, the largest first; tags are left out."""
+        derivations, emissions = self._derivations(tree)
+        found = None if derivations is None else self.infer(derivations.forest, emissions)
+        if derivations is None or found is None or not np.isfinite(found.log_z[0]):
+            raise LatreeError("the grammar does not derive this tree, so that its constituents have no vectors")
+        return read_vectors(self.grammar, derivations, found)
+
+    def _derivations(self, tree: Tree) -> tuple[TreeForest | None, Floats]:
+        """A tree with every choice of heads, where the grammar has any, and what is known of its words."""
+        cleaned = self.labels.clean(tree)
+        if cleaned is None:
+            raise LatreeError("the tree has no words")
+        binarization: HeadBinarization = self.binarization  # type: ignore[assignment]
+        return all_derivations(cleaned, self.grammar, binarization), self.emissions(cleaned.words())
+
+    def sentence_vector(self, tree: Tree) -> ConstituentVector:
+        """That of the topmost constituent, whose head is the sentence's."""
+        vectors = self.vectors(tree)
+        if not vectors:
+            raise LatreeError("the tree has no constituents but its root")
+        return vectors[0]
+
+    @staticmethod
+    def similarity(a: Vector, b: Vector) -> float:
+        """0 to 1: the cosine of the square roots of two posteriors, which is their Bhattacharyya coefficient."""
+        return similarity(a, b)
+
+    @staticmethod
+    def neighbours(vector: Vector, bank: Sequence[tuple[str, ConstituentVector]], k: int = 10) -> list[Neighbour]:
+        """The k constituents of a bank, each given with its text, that are most like one, the most alike first."""
+        found = [Neighbour(text, one, similarity(vector, one)) for text, one in bank]
+        return sorted(found, key=lambda neighbour: -neighbour.similarity)[:k]
+
+    # -- files
+
+    def header(self) -> dict[str, Any]:
+        own = {"labels": self.labels.to_json(), "binarization": self.binarization.to_json()}
+        relations = [list(relation) for relation in self.structure.relations]
+        return own | {"relations": relations, "options": self.options.to_json(), "seed": self.seed}
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        header, arrays = super().state()
+        names = ("rule", "relation", "prior", "concept_of")
+        arrays |= {f"svs.{name}": getattr(self, name) for name in names}
+        arrays["svs.label"] = self.structure.label
+        return header, arrays | {"svs.headwords": pack_strings(self.headwords.words)}
+
+    def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.labels = LabelRules.from_json(header["labels"])
+        self.binarization = HeadBinarization.from_json(header["binarization"])  # type: ignore[assignment]
+        self.options, self.seed = SvsOptions(**header["options"]), int(header["seed"])
+        self.headwords = Headwords(unpack_strings(arrays["svs.headwords"]))
+        self.structure = Structure(arrays["svs.label"], tuple(Relation(*one) for one in header["relations"]))
+        for name in ("rule", "relation", "prior", "concept_of"):
+            setattr(self, name, arrays[f"svs.{name}"].astype(np.float64))
+        self.prepare()

@@ -1,0 +1,283 @@
+"""Relational clusters of headwords ("Structured Vectorial Semantics for Broad-coverage Parsing", eqns 13 to 17).
+
+The data is a table of how often a constituent of headword h has a child of headword h' in a relation l; where the child
+is the head, h' is h.  Behind every word stands a latent concept, i behind the parent's and i' behind the child's, and a
+pair is made in four steps:
+
+    P(h, h' | l) = sum over i, i' of  P_E(i)  P_H(h | i)  P_L(i' | i; l)  P_H(h' | i')            (eqn 13, less P(l))
+
+P_E, P_L and P_H are learned by EM; P(l) is the relation's share of the pairs, which EM has no say in.
+
+Two of the printed equations are read so that they are EM, whose likelihood never falls:
+
+- Eqn 14 divides by a sum over what is seen (h, h', l).  For a posterior it must run over the concepts, i and i'.
+- Eqn 16 counts a concept's words at the parent alone.  Since eqn 13 draws the child's word from the same P_H, its
+  maximum counts them at both ends; with the parent alone, a word that is never a parent would become impossible.
+
+For entries of one relation and one parent word, which stand together, everything but the child's row is the same: what
+takes concepts squared is done once for all of them, and an entry by itself takes a few vector operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from latree.arrays import Floats, Longs
+from latree.errors import LatreeError
+from latree.jit import kernel
+from latree.learning.climbing import check_climb
+
+Watch = Callable[[int, float], None]
+
+
+@dataclass(frozen=True)
+class PairCounts:
+    """How often `child` stands under `parent` in `relation`: an entry a row; headwords and relations are numbers.
+
+    An entry may occur more than once, and in any order; `fit` sorts them and adds them up.
+    """
+
+    parent: Longs  # h of the paper, by entry
+    child: Longs  # h'
+    relation: Longs  # l
+    count: Floats
+    headwords: int
+    relations: int
+
+    def __post_init__(self) -> None:
+        entries = len(self.count)
+        for name, limit in (("parent", self.headwords), ("child", self.headwords), ("relation", self.relations)):
+            numbers = getattr(self, name)
+            if numbers.shape != (entries,):
+                raise ValueError(f"{name} has shape {numbers.shape}, but there are {entries} counts")
+            if entries and not 0 <= numbers.min() <= numbers.max() < limit:
+                raise ValueError(f"{name} is {numbers.min()} to {numbers.max()}; expected 0 to {limit - 1}")
+        if entries and not (np.isfinite(self.count).all() and self.count.min() >= 0):
+            raise ValueError("counts must be finite, and zero or more")
+
+    @property
+    def total(self) -> float:
+        return float(self.count.sum())
+
+    def sorted(self) -> PairCounts:
+        """The same counts by relation, parent and child, every entry once and above zero.
+
+        Equal entries are added from the smallest up, so that the order in which they came changes no bit.
+        """
+        order = np.lexsort((self.count, self.child, self.parent, self.relation))
+        order = order[self.count[order] > 0]
+        keys = np.stack([self.relation[order], self.parent[order], self.child[order]])
+        first = np.flatnonzero(_changes(keys))
+        count = np.add.reduceat(self.count[order], first) if len(first) else np.zeros(0)
+        relation, parent, child = np.ascontiguousarray(keys[:, first])
+        return PairCounts(parent, child, relation, count, self.headwords, self.relations)
+
+
+def _changes(keys: Longs) -> np.ndarray:
+    """Where a column differs from the one before it; the first always does."""
+    changes = np.ones(keys.shape[1], dtype=bool)
+    changes[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
+    return changes
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """The three models that EM learns; every distribution sums to one, also where nothing was seen."""
+
+    word_given_concept: Floats  # P_H(h | i) [concepts, headwords]
+    child_given_parent: Floats  # P_L(i' | i; l) [relations, concepts, concepts]: parent, then child
+    concept: Floats  # P_E(i), of a parent [concepts]
+    concept_anywhere: Floats  # the same of a parent or a child, either as likely [concepts]
+
+    def concept_given_word(self) -> Floats:
+        """P(i | h) [headwords, concepts] by Bayes' rule from P_H and a prior; for a word never seen, the prior itself.
+
+        The paper has no other prior than P_E, which is of parents.  Concepts of words that are hardly ever parents,
+        such as articles, get next to none of it, and Bayes' rule would put such words anywhere but there; hence the
+        prior is of both ends, and the result is the share of h's occurrences that EM gives to i.
+        """
+        return _normalised(self.word_given_concept.T * self.concept_anywhere, self.concept_anywhere)
+
+    def blurred(self, share: float) -> Clusters:
+        """So much of what words and relations say whatever the concept: without zeros, which EM could not leave."""
+        words, children = self.concept_anywhere @ self.word_given_concept, 1 / len(self.concept)
+        return replace(
+            self,
+            word_given_concept=(1 - share) * self.word_given_concept + share * words,
+            child_given_parent=(1 - share) * self.child_given_parent + share * children,
+        )
+
+
+def fit(
+    counts: PairCounts,
+    concepts: int,
+    iterations: int = 100,
+    seed: int = 0,
+    starts: int = 1,
+    watch: Watch = lambda iteration, log_likelihood: None,
+) -> Clusters:
+    """EM from random starts, all of whose parameters are drawn by `seed`; of several, the likeliest clusters are kept.
+
+    `watch` sees each iteration's number, from 1, and the log-likelihood (natural, without P(l)) before it; EM stops
+    early where that no longer rises at all.  Without a single pair everything is uniform.
+    """
+    if concepts < 1:
+        raise LatreeError(f"the number of concepts must be 1 or more, not {concepts}")
+    if iterations < 0:
+        raise LatreeError(f"the number of iterations must be 0 or more, not {iterations}")
+    if starts < 1:
+        raise LatreeError(f"the number of starts must be 1 or more, not {starts}")
+    table = counts.sorted()
+    if not len(table.count):
+        return uniform(counts.headwords, counts.relations, concepts)
+    tries = (
+        _climb(table, random_start(counts.headwords, counts.relations, concepts, (seed, start)), iterations, watch)
+        for start in range(starts)
+    )
+    return max(tries, key=lambda clusters: expectation(table, clusters).log_likelihood)
+
+
+def _climb(table: PairCounts, clusters: Clusters, iterations: int, watch: Watch) -> Clusters:
+    seen = _seen_words(table)
+    before = -np.inf
+    for iteration in range(1, iterations + 1):
+        expected = expectation(table, clusters)
+        check_climb(before, expected.log_likelihood, f"relational clusters, iteration {iteration}")
+        watch(iteration, expected.log_likelihood)
+        if expected.log_likelihood <= before:
+            break
+        clusters = maximise(expected, seen)
+        before = expected.log_likelihood
+    return clusters
+
+
+def uniform(headwords: int, relations: int, concepts: int) -> Clusters:
+    """What is believed without data."""
+    shapes = _shapes(headwords, relations, concepts)
+    return Clusters(*(np.full(shape, 1 / max(shape[-1], 1)) for shape in shapes))
+
+
+def random_start(headwords: int, relations: int, concepts: int, seed: int | Sequence[int]) -> Clusters:
+    """Random parameters, as the paper starts from; none is zero, since EM never leaves zero."""
+    random = np.random.default_rng(seed)
+    shapes = _shapes(headwords, relations, concepts)
+    return Clusters(*(_normalised(1 - random.random(shape), np.ones(shape[-1])) for shape in shapes))
+
+
+def _shapes(headwords: int, relations: int, concepts: int) -> tuple[tuple[int, ...], ...]:
+    return (concepts, headwords), (relations, concepts, concepts), (concepts,), (concepts,)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the E-step counts under the posterior of eqn 14, and how likely the data was."""
+
+    parent_words: Floats  # of parent concept i with word h [concepts, headwords]
+    child_words: Floats  # of child concept i' with word h' [concepts, headwords]
+    concept_pairs: Floats  # of i and i' in relation l [relations, concepts, concepts]
+    log_likelihood: float
+
+
+def expectation(counts: PairCounts, clusters: Clusters) -> Expected:
+    """The E-step (eqns 13 and 14) over a table that is sorted, see `PairCounts.sorted`."""
+    keys = np.stack([counts.relation, counts.parent])
+    starts = np.append(np.flatnonzero(_changes(keys)), len(counts.count))
+    word_rows = np.ascontiguousarray(clusters.word_given_concept.T)
+    parent_words, child_words = np.zeros_like(word_rows), np.zeros_like(word_rows)
+    pairs = np.zeros_like(clusters.child_given_parent)
+    # P_E(i) P_L(i' | i; l): the part of eqn 13 that does not depend on the words
+    joint = clusters.concept[:, None] * clusters.child_given_parent
+    log_likelihood = _expect(
+        starts, counts.relation, counts.parent, counts.child, counts.count, word_rows, joint,
+        parent_words, child_words, pairs,
+    )  # fmt: skip
+    return Expected(parent_words.T, child_words.T, pairs, float(log_likelihood))
+
+
+@kernel
+def _expect(
+    starts: Longs,
+    relation: Longs,
+    parent: Longs,
+    child: Longs,
+    count: Floats,
+    words: Floats,  # P_H [headwords, concepts]
+    joint: Floats,  # P_E P_L [relations, i, i']
+    parent_words: Floats,  # added to, [headwords, concepts]
+    child_words: Floats,
+    pairs: Floats,  # added to, [relations, i, i']
+) -> float:
+    """Entries from starts[g] to starts[g + 1] share relation and parent word, and so the row from_parent."""
+    concepts = words.shape[1]
+    from_parent = np.empty(concepts)  # by i': sum over i of P_E(i) P_H(h | i) P_L(i' | i; l)
+    from_children = np.empty(concepts)  # by i': sum over the entries of n / P(h, h' | l) P_H(h' | i')
+    log_likelihood = 0.0
+    for group in range(len(starts) - 1):
+        begin, end = starts[group], starts[group + 1]
+        table, above = joint[relation[begin]], words[parent[begin]]
+        from_parent[:] = 0.0
+        from_children[:] = 0.0
+        for i in range(concepts):
+            for j in range(concepts):
+                from_parent[j] += above[i] * table[i, j]
+        for entry in range(begin, end):
+            below = words[child[entry]]
+            probability = 0.0  # eqn 13 summed over i and i': the divisor of eqn 14
+            for j in range(concepts):
+                probability += from_parent[j] * below[j]
+            log_likelihood += count[entry] * np.log(probability)
+            weight = count[entry] / probability
+            to_child = child_words[child[entry]]
+            for j in range(concepts):
+                share = weight * below[j]
+                from_children[j] += share
+                to_child[j] += share * from_parent[j]
+        to_parent, to_pairs = parent_words[parent[begin]], pairs[relation[begin]]
+        for i in range(concepts):
+            total = 0.0
+            for j in range(concepts):
+                expected = above[i] * table[i, j] * from_children[j]
+                to_pairs[i, j] += expected
+                total += expected
+            to_parent[i] += total
+    return log_likelihood
+
+
+def maximise(expected: Expected, seen: Floats) -> Clusters:
+    """The M-step (eqns 15 to 17).
+
+    Where a concept was not counted at all, its distribution may be anything: then its words are as in all of the data
+    (`seen`), and its child's concept is as in all relations together.
+    """
+    words = expected.parent_words + expected.child_words
+    parents, children = expected.parent_words.sum(axis=1), expected.child_words.sum(axis=1)
+    even = np.ones(len(parents))
+    return Clusters(
+        _normalised(words, seen),  # eqn 16, both ends
+        _normalised(expected.concept_pairs, children),  # eqn 17
+        _normalised(parents, even),  # eqn 15
+        _normalised(parents + children, even),
+    )
+
+
+def log_likelihood(counts: PairCounts, clusters: Clusters) -> float:
+    """log P(h, h' | l) of all pairs, natural; -inf where one of them is impossible."""
+    return expectation(counts.sorted(), clusters).log_likelihood
+
+
+def _seen_words(counts: PairCounts) -> Floats:
+    """How often each headword stands at either end of a pair."""
+    ends = np.concatenate([counts.parent, counts.child])
+    return np.bincount(ends, np.tile(counts.count, 2), counts.headwords).astype(np.float64)
+
+
+def _normalised(numbers: Floats, otherwise: Floats) -> Floats:
+    """Rows (of the last axis) that sum to one; `otherwise`, in proportion, for a row of zeros."""
+    total = numbers.sum(axis=-1, keepdims=True)
+    result = np.empty_like(numbers)
+    result[:] = otherwise / (otherwise.sum() or 1.0)
+    np.divide(numbers, total, out=result, where=total > 0)
+    return result

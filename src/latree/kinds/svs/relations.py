@@ -1,0 +1,129 @@
+"""Binary trees in which every branch has a head and, where it has two children, a modifier with its relation.
+
+A phrase's modifiers are split off from the outside in, those on the right first, so that every part still has the head.
+A symbol says by its context whether it is a head, which has none (l_ID of structured vectorial semantics), or else a
+modifier (l_MOD), whose context is its parent's label.  Relations that are too rare have one context in common.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from latree.text.binary import Node, Symbol
+from latree.text.heads import HeadRules
+from latree.text.tree import Tree
+
+ANY = "*"  # the context of modifiers whose relation is too rare
+Role = Literal["head", "left", "right"]  # modifiers are to the left or to the right of the head
+
+
+@dataclass(frozen=True)
+class HeadBinarization:
+    """Head rules, and the relations (parent's label, modifier's label) that have a context of their own."""
+
+    heads: HeadRules
+    relations: frozenset[tuple[str, str]] = frozenset()
+
+    @classmethod
+    def of(cls, trees: Iterable[Tree], heads: HeadRules, least: int) -> HeadBinarization:
+        """Relations that these trees have at least so often."""
+        counts = Counter(pair for tree in trees for pair in _modifiers(tree, heads))
+        return cls(heads, frozenset(pair for pair, count in counts.items() if count >= least))
+
+    def apply(self, tree: Tree) -> Node:
+        """The binary tree; its topmost node alone has a symbol of kind "root"."""
+        levels: list[list[Node]] = [[]]  # the finished children of every open node
+        todo: list[tuple[Tree, Symbol | None, tuple[str, ...]]] = [(tree, None, ())]
+        while todo:
+            tree, symbol, context = todo.pop()
+            if symbol is not None:  # all its children are finished
+                node = self._join(symbol, levels.pop(), tree)
+                levels[-1].append(node)
+            elif tree.word is not None:
+                levels[-1].append(Node(Symbol("tag", tree.label, context), word=tree.word))
+            else:
+                todo.append((tree, Symbol("root" if len(levels) == 1 else "phrase", tree.label, context), ()))
+                levels.append([])
+                todo.extend((child, None, self._context(tree, k)) for k, child in reversed([*enumerate(tree.children)]))
+        return levels[0][0]
+
+    def _context(self, tree: Tree, child: int) -> tuple[str, ...]:
+        """How a child is related to the tree it is in."""
+        if child == head_of(tree, self.heads):
+            return ()
+        label = tree.children[child].label
+        return (tree.label if (tree.label, label) in self.relations else ANY,)
+
+    def _join(self, symbol: Symbol, children: list[Node], tree: Tree) -> Node:
+        """One node over `children`, from the head outwards: first those on its left, then those on its right.
+
+        The root, which has no concept for a head to share, stands over one child: a part of its own, where need be.
+        """
+        head, lone = head_of(tree, self.heads), symbol.kind == "root"
+        if len(children) == 1:
+            return Node(symbol, children[0])
+        node = children[head]
+        steps = [(k, True) for k in range(head - 1, -1, -1)] + [(k, False) for k in range(head + 1, len(children))]
+        for done, (k, on_left) in enumerate(steps, start=1):
+            top = symbol if done == len(steps) and not lone else Symbol("part", symbol.label)
+            node = Node(top, children[k], node) if on_left else Node(top, node, children[k])
+        return Node(symbol, node) if lone else node
+
+    def to_json(self) -> dict[str, Any]:
+        return {"heads": self.heads.to_json(), "relations": sorted(map(list, self.relations))}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> HeadBinarization:
+        relations = frozenset((parent, label) for parent, label in data["relations"])
+        return cls(HeadRules.from_json(data["heads"]), relations)
+
+
+def head_of(tree: Tree, heads: HeadRules) -> int:
+    """Which child is the head."""
+    return heads.head(tree.label, [child.label for child in tree.children])
+
+
+def is_head(symbol: Symbol) -> bool:
+    return not symbol.parents
+
+
+class Relation(NamedTuple):
+    """l of a child: what it is to its parent, and its syntactic context, the two labels (footnote 3 of the paper)."""
+
+    role: Role
+    parent: str  # ANY where the relation is too rare
+    child: str
+
+
+def relation_of(parent: Symbol, child: Symbol, *, on_left: bool) -> Relation:
+    if is_head(child):
+        return Relation("head", parent.label, child.label)
+    return Relation("left" if on_left else "right", child.parents[0], child.label)
+
+
+def _modifiers(tree: Tree, heads: HeadRules) -> Iterator[tuple[str, str]]:
+    """(label of the parent, label of the modifier) of every modifier."""
+    todo = [tree]
+    while todo:
+        tree = todo.pop()
+        if tree.word is None:
+            head = head_of(tree, heads)
+            yield from ((tree.label, child.label) for k, child in enumerate(tree.children) if k != head)
+            todo.extend(tree.children)
+
+
+def head_words(root: Node) -> dict[int, str]:
+    """The head word of every node, by the node's identity."""
+    order, words = [root], {}
+    for node in order:
+        order.extend(node.children())
+    for node in reversed(order):
+        if node.word is not None:
+            words[id(node)] = node.word
+        else:
+            head = next(child for child in node.children() if is_head(child.symbol))
+            words[id(node)] = words[id(head)]
+    return words

@@ -1,0 +1,117 @@
+"""Taggers: models whose derivations are tag sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latree.arrays import Floats
+from latree.inference.derivations import Derivation
+from latree.inference.forest import P, Piece, assemble
+from latree.inference.results import Tagging
+from latree.inference.search import Objective, Search
+from latree.inference.trellis import Chain, ChainRules, Trellis, chain, chain_rules, fill_trellis, gold_chain, lattice
+from latree.kinds.model import ForestModel, Trouble
+
+
+class Tagger(ForestModel[Tagging]):
+    """Sentences in, tags out.  A subclass says how its weights come from tagged sentences."""
+
+    threshold = 1e-4
+    max_length = 20_000  # the trellis grows with the words, not with their square
+    column: str = "upos"  # which column of CoNLL-U it was trained on
+    chain: Chain  # the coarse model
+    rules: ChainRules
+
+    def prepare(self) -> None:
+        """Add the tables of the coarse pass."""
+        super().prepare()
+        self.rules = chain_rules(self.grammar)
+        self.chain = chain(self.rules, self.coarse_theta())
+
+    def coarse_theta(self) -> Floats:
+        """One number a rule for the coarse pass."""
+        return self.theta
+
+    # -- for people
+
+    def tag(self, tokens: Sequence[str], objective: Objective = "max-rule") -> list[str]:
+        """The tags of one sentence."""
+        return list(next(self.analyse([tokens], objective)).tags)
+
+    def tag_all(
+        self, sentences: Iterable[Sequence[str]], jobs: int = 1, objective: Objective = "max-rule"
+    ) -> Iterator[Tagging]:
+        """The tags of every sentence, in order; the same whatever the number of jobs."""
+        from latree.kinds.jobs import analyse_all
+
+        return analyse_all(self, sentences, jobs, objective)
+
+    def posteriors(self, tokens: Sequence[str], least: float = 1e-3) -> list[dict[str, float]]:
+        """For each word the tags of at least the given probability, the likeliest first."""
+        attempt = self._attempt(tuple(tokens))
+        if isinstance(attempt, Trouble):
+            return []
+        search = Search(self, [attempt[0]], [attempt[1]], min(least, self.threshold) * 1e-2)
+        lexical = np.flatnonzero(search.forest.rule >= self.rules.rules)
+        items = search.forest.ends[lexical, P]
+        table = np.zeros((len(tokens), len(self.grammar.tags)))
+        table[search.forest.span[items, 0], search.forest.symbol[items] - 1] = search.inference.posterior[lexical]
+        names = [symbol.label for symbol in self.grammar.tags]
+        likely = [sorted(zip(row.tolist(), names, strict=True), reverse=True) for row in table]
+        return [{name: p for p, name in row if p >= least} for row in likely]
+
+    def sample(self, tokens: Sequence[str] | None = None, seed: int | None = None) -> Tagging:
+        """Tags drawn from the model: given words, tags for them; without, a sentence of the model's own."""
+        rng = np.random.default_rng(seed)
+        if tokens is not None:
+            return self.sample_given(tokens, rng)
+        tagged = self.drawer.sequence(rng)
+        words, tags = tuple(word for word, _ in tagged), [tag for _, tag in tagged]
+        return Tagging(words, self.log_prob_tags(words, tags), self.log_prob(words), tags=self._names(tags))
+
+    def log_prob_tags(self, words: Sequence[str], tags: Sequence[int]) -> float:
+        """log P(T, w) of given tag numbers, summed over their subtypes."""
+        places = [i * len(self.grammar.tags) + tag for i, tag in enumerate(tags)]
+        forest = assemble([gold_chain(self.rules, tags, places)], len(self.grammar.rules))
+        return float(self.log_inside(forest, self.emissions(words))[0])
+
+    # -- the coarse pass
+
+    def coarse(self, emissions: Floats) -> Trellis:
+        return fill_trellis(self.chain, emissions)
+
+    def prune(self, coarse: Any, threshold: float) -> Piece:
+        return lattice(coarse, self.rules, threshold)
+
+    # -- results
+
+    def _names(self, tags: Iterable[int]) -> tuple[str, ...]:
+        return tuple(self.grammar.tags[tag].label for tag in tags)
+
+    def result(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Tagging:
+        forest = search.forest
+        lexical = [
+            edge for edge in derivation.edges if forest.rule[edge] >= self.rules.rules
+        ]  # from the first word to the last
+        tags = [int(forest.symbol[forest.ends[edge, P]]) - 1 for edge in lexical]
+        confidences = tuple(float(min(p, 1.0)) for p in search.inference.posterior[lexical])
+        log_marginal = float(search.log_z[which])
+        return Tagging(tokens, derivation.log_weight, log_marginal, tags=self._names(tags), confidences=confidences)
+
+    def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Tagging:
+        """Each word's likeliest tag by itself."""
+        tags = tuple(self.likeliest_tag(word, first=i == 0) for i, word in enumerate(tokens))
+        return Tagging(tokens, -np.inf, -np.inf, *trouble, tags=tags)
+
+    # -- files
+
+    def header(self) -> dict[str, Any]:
+        return {"column": self.column}
+
+    def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.column = str(header["column"])
+        self.prepare()

@@ -1,0 +1,1 @@
+"""How parameters are learned, whatever the kind of model."""

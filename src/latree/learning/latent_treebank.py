@@ -1,0 +1,206 @@
+"""A treebank as one forest with lexical entries, and the counts that EM takes from it.
+
+Every word under its tag is an entry.  Rare words share what they say of a tag's subtypes: for them
+P(w | t_x) = P(rare | t_x) P(w | rare, t), so that a word seen twice does not get subtypes of its own.  That is a model
+with fewer parameters, whose maximum likelihood estimate is given below; EM with it never lowers the likelihood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latree.arrays import Floats, Longs
+from latree.files import compact
+from latree.inference.forest import Forest, Piece, assemble, from_trees, share
+from latree.inference.forms.sparse import Sparse, with_entries
+from latree.inference.grammar import Grammar, tagged_words
+from latree.inference.subtypes import Layout
+from latree.inference.trellis import chain_rules, gold_chain
+from latree.learning.checkpoint import fingerprint
+from latree.lexicon.words import Lexicon
+from latree.text.binary import Node
+
+
+@dataclass(frozen=True)
+class Entries:
+    """The lexical entries: a tag with a word, told apart further by the class of the token where the word is rare."""
+
+    tag: Longs  # [entries] number among the tags
+    word: Longs  # number in the vocabulary
+    signature: Longs  # class of a rare token, -1 for a frequent word
+    count: Floats  # tokens
+
+
+class EntryIndex:
+    """Numbers the entries of a treebank as they are met."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self.lexicon, self.word_count = lexicon, lexicon.word_count
+        self.words = {word: k for k, word in enumerate(lexicon.vocabulary)}
+        self.signatures = {name: k for k, name in enumerate(lexicon.signatures)}
+        self.found: dict[tuple[int, int, int], int] = {}
+        self.tokens: list[int] = []
+
+    def number(self, sentence: Sequence[tuple[str, int]]) -> list[int]:
+        """The entry of every (word, tag number) of a sentence."""
+        numbers = []
+        for position, (word, tag) in enumerate(sentence):
+            w, s = self.words[word], -1
+            if self.word_count[w] <= self.lexicon.options.rare:
+                s = self.signatures[self.lexicon.signature(word, position == 0)]
+            numbers.append(self.found.setdefault((tag, w, s), len(self.found)))
+        self.tokens += numbers
+        return numbers
+
+    def entries(self) -> Entries:
+        tag, word, signature = np.array(list(self.found), np.int64).reshape(-1, 3).T.copy()
+        return Entries(tag, word, signature, np.bincount(self.tokens, minlength=len(tag)).astype(np.float64))
+
+
+@dataclass(frozen=True)
+class LatentTreebank:
+    """Gold trees laid end to end."""
+
+    grammar: Grammar
+    forest: Forest  # a node an item
+    shared: Forest  # a distinct subtree an item: what EM sums over
+    entries: Entries
+    vocabulary: tuple[str, ...]  # what the entries' words are
+    words: int  # tokens in all
+
+    @classmethod
+    def of(cls, grammar: Grammar, trees: Sequence[Node], lexicon: Lexicon) -> LatentTreebank:
+        """`lexicon` is that of the unsplit tags: it says which words are rare, and their classes."""
+        index, tag_index, pieces = EntryIndex(lexicon), grammar.tag_index, []
+        for tree in trees:
+            tagged = [(word, tag_index[symbol]) for word, symbol in tagged_words(tree)]
+            entry = [{grammar.first_tag + tag: k} for (_, tag), k in zip(tagged, index.number(tagged), strict=True)]
+            pieces.append(from_trees(grammar, [tree], entry))
+        return cls._of_pieces(grammar, pieces, index)
+
+    @classmethod
+    def of_tags(
+        cls, grammar: Grammar, sentences: Iterable[Sequence[tuple[str, int]]], lexicon: Lexicon
+    ) -> LatentTreebank:
+        """The same of (word, tag number) sentences and a bigram grammar."""
+        index, rules = EntryIndex(lexicon), chain_rules(grammar)
+        pieces = [gold_chain(rules, [tag for _, tag in one], index.number(one)) for one in sentences]
+        return cls._of_pieces(grammar, pieces, index)
+
+    @classmethod
+    def _of_pieces(cls, grammar: Grammar, pieces: Sequence[Piece], index: EntryIndex) -> LatentTreebank:
+        forest = assemble(pieces, len(grammar.rules))
+        return cls(grammar, forest, share(forest), index.entries(), index.lexicon.vocabulary, len(index.tokens))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What tells it from other treebanks."""
+        names = ("\n".join(map(str, self.grammar.symbols)), "\n".join(self.vocabulary))
+        arrays = (self.forest.rule, self.forest.ends, self.entries.word)
+        encoded = [name.encode("utf-8", "surrogatepass") for name in names]
+        return fingerprint([*encoded, *(np.ascontiguousarray(array).tobytes() for array in arrays)])
+
+    def lexical(self, layout: Layout) -> LexicalLayout:
+        return LexicalLayout(self.entries, layout)
+
+
+@dataclass(frozen=True)
+class LexicalLayout:
+    """Where the entries' vectors over subtypes lie, and how expected counts become P(w | t_x)."""
+
+    entries: Entries
+    layout: Layout
+
+    @cached_property
+    def size(self) -> Longs:
+        """[entries] subtypes of the entry's tag."""
+        return self.layout.size[self.layout.grammar.first_tag + self.entries.tag]
+
+    @cached_property
+    def column(self) -> Longs:
+        """For every number of the flat vectors its column among all tags' subtypes."""
+        before = np.cumsum(self.size) - self.size  # numbers of the entries before
+        first: Longs = np.repeat(self.layout.tag_columns[self.entries.tag] - before, self.size)
+        return first + np.arange(len(first))
+
+    @cached_property
+    def entry(self) -> Longs:
+        """For every number of the flat vectors its entry."""
+        return np.repeat(np.arange(len(self.size)), self.size)
+
+    @cached_property
+    def pair(self) -> Longs:
+        """For every number of the flat vectors its (word, column) pair: tokens of one word under one subtype."""
+        wide = int(self.layout.tag_columns[-1])
+        return np.asarray(np.unique(self.entries.word[self.entry] * wide + self.column, return_inverse=True)[1])
+
+    @cached_property
+    def rare_share(self) -> Floats:
+        """P(w | rare, t) of each number's entry; zero for frequent words."""
+        entries = self.entries
+        rare = np.where(entries.signature >= 0, entries.count, 0.0)
+        tags = len(self.layout.tag_columns) - 1
+        key = entries.word * tags + entries.tag
+        _, pair = np.unique(key, return_inverse=True)
+        by_pair = np.bincount(pair, weights=rare)[pair]
+        by_tag = np.bincount(entries.tag, weights=rare, minlength=tags)[entries.tag]
+        share = np.divide(by_pair, by_tag, out=np.zeros_like(rare), where=by_tag > 0)
+        return np.where(entries.signature >= 0, share, 0.0)[self.entry]
+
+    @cached_property
+    def is_rare(self) -> NDArray[np.bool_]:
+        return (self.entries.signature >= 0)[self.entry]
+
+    def tie(self, counts: Floats) -> Floats:
+        """c_TW of each number's word and subtype: its own expected count, or for a rare word its share of the rare."""
+        columns = int(self.layout.tag_columns[-1])
+        unseen = np.bincount(self.column, weights=np.where(self.is_rare, counts, 0.0), minlength=columns)
+        own = np.bincount(self.pair, weights=counts)[self.pair]
+        return np.where(self.is_rare, self.rare_share * unseen[self.column], own)
+
+    def estimate(self, counts: Floats) -> Floats:
+        """Maximum likelihood P(w | t_x) from expected counts, rare words tied."""
+        total = np.bincount(self.column, weights=counts, minlength=int(self.layout.tag_columns[-1]))[self.column]
+        tied = self.tie(counts)
+        return np.divide(tied, total, out=np.zeros_like(tied), where=total > 0)
+
+    def lexicon(self, counts: Floats, unsplit: Lexicon) -> Lexicon:
+        """The lexicon over all tags' subtypes, each a column: for words as they come, known or not."""
+        columns = int(self.layout.tag_columns[-1])
+        _, first = np.unique(self.pair, return_index=True)  # sorted by word, then by column
+        tied = compact(self.tie(counts)[first])
+        first, tied = first[tied > 0], tied[tied > 0]
+        word = self.entries.word[self.entry[first]]
+        word_ptr = np.searchsorted(word, np.arange(len(unsplit.vocabulary) + 1))
+        rare = self.is_rare
+        place = self.entries.signature[self.entry[rare]] * columns + self.column[rare]
+        signature_count = np.bincount(place, weights=counts[rare], minlength=len(unsplit.signatures) * columns)
+        return replace(
+            unsplit,
+            word_ptr=word_ptr,
+            pair_tag=self.column[first],
+            pair_count=tied,
+            signature_count=compact(signature_count.reshape(-1, columns).astype(np.float64)),
+        )
+
+    def weights(self, rules: Sparse, emissions: Floats) -> Sparse:
+        """Rules with the entries' vectors: the weights of the treebank's forest."""
+        return with_entries(rules, emissions, self.size)
+
+
+def map_entries(lexical: LexicalLayout, vectors: Floats, maps: list[Floats]) -> Floats:
+    """Every entry's vector v becomes M v, with the matrix M of its tag."""
+    entries = lexical.entries
+    size = np.array([len(matrix) for matrix in maps])[entries.tag]
+    start, old_start = np.cumsum(size) - size, np.cumsum(lexical.size) - lexical.size
+    result = np.empty(int(size.sum()))
+    for tag, matrix in enumerate(maps):
+        mine = np.flatnonzero(entries.tag == tag)
+        rows = vectors[old_start[mine][:, None] + np.arange(matrix.shape[1])]
+        result[start[mine][:, None] + np.arange(matrix.shape[0])] = rows @ matrix.T
+    return result

@@ -1,0 +1,63 @@
+"""Count tag bigrams, and make a right-linear grammar of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from latree.arrays import NONE, Floats
+from latree.errors import LatreeError
+from latree.inference.grammar import Grammar
+from latree.lexicon.words import LexiconOptions
+from latree.text.binary import Symbol
+
+# Chosen on the dev parts of seven tagging sets: a tagger gains from a sharper idea of what is rare.
+TAGGER_LEXICON = LexiconOptions(rare=3)
+
+
+def code_tags(
+    sentences: Iterable[tuple[Sequence[str], Sequence[str]]],
+) -> tuple[list[str], list[list[tuple[str, int]]]]:
+    """The names of the tags, and the sentences with numbers for tags; those without words are left out."""
+    kept = [(words, tags) for words, tags in sentences if words]
+    if not kept:
+        raise LatreeError("there are no sentences with words to train on")
+    names = sorted({tag for _, tags in kept for tag in tags})
+    number = {name: i for i, name in enumerate(names)}
+    return names, [[(word, number[tag]) for word, tag in zip(words, tags, strict=True)] for words, tags in kept]
+
+
+def count_bigrams(sentences: Iterable[Sequence[tuple[str, int]]], tags: int) -> Floats:
+    """counts[s, t] of tag t after tag s; the last row is the start of a sentence, the last column its end."""
+    counts = np.zeros((tags + 1, tags + 1))
+    for sentence in sentences:
+        sequence = [tags, *(tag for _, tag in sentence), tags]
+        np.add.at(counts, (sequence[:-1], sequence[1:]), 1)
+    return counts
+
+
+def witten_bell(counts: Floats) -> Floats:
+    """P(t | s) = (c(s, t) + N(s) P(t)) / (c(s) + N(s)), N(s) being how many different tags follow s.
+
+    A tag that was often followed by something new is trusted less; P(t) is the share of t in all bigrams.
+    """
+    overall = counts.sum(0) / counts.sum()
+    kinds = (counts > 0).sum(1, keepdims=True)
+    smoothed: Floats = (counts + kinds * overall) / (counts.sum(1, keepdims=True) + kinds)
+    return smoothed
+
+
+def bigram_grammar(names: Sequence[str], counts: Floats) -> tuple[Grammar, Floats]:
+    """Rules root -> t, s -> t and s -> (end), with smoothed weights; a sentence has at least one word."""
+    tags = len(names)
+    counts[tags, tags] = 0
+    table = witten_bell(counts)
+    table[tags, tags] = 0
+    table[tags] /= table[tags].sum()
+    rows = [(0, t + 1, NONE) for t in range(tags)]
+    rows += [(s + 1, t + 1, NONE) for s in range(tags) for t in range(tags)]
+    rows += [(s + 1, NONE, NONE) for s in range(tags)]
+    theta = np.concatenate([table[tags, :tags], table[:tags, :tags].ravel(), table[:tags, tags]])
+    symbols = (Symbol("root", "ROOT"), *(Symbol("tag", name) for name in names))
+    return Grammar(symbols, np.array(rows, np.int32), 0), theta

@@ -1,0 +1,1 @@
+"""Words: P(word | tag), classes of unknown words, lexical rules for training by gradient."""

@@ -1,0 +1,189 @@
+"""Lexical rules t -> w with parameters of their own, for models that are trained by gradient.
+
+A frequent word has a rule for every tag that it was seen with.  Rare words share the rules of their class of unknown
+words, and so do words that training does not have.  Between the two, words may have rules of their own that are joined
+with those of their class.  For tags that a word or class was not seen with there is one rule a
+tag, of little weight: training does without, since there it could only be wrong.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latree.arrays import NONE, Floats, Longs
+from latree.lexicon.signatures import Scheme, read_scheme
+from latree.lexicon.words import pack_strings, unpack_strings
+
+_ANY = ""  # the unit of what was not seen with a tag; no word is empty
+UNSEEN = 0.05  # an unseen tag of a known word is so much less likely than that of a word about which nothing is known
+OFTEN = 100  # words with more tokens have the tags that they were seen with
+
+
+@dataclass(frozen=True, eq=False)
+class LexicalRules:
+    """A unit is a frequent word or, behind a space, a class; rule k is (tag[k], units[unit[k]])."""
+
+    units: tuple[str, ...]
+    tag: Longs  # [rules]
+    unit: Longs  # [rules]
+    count: Floats  # [rules] tokens in training
+    tags: int
+    rare: Mapping[str, tuple[int, ...]]  # the rare words of training, with the tags that each was seen with
+    scheme: Scheme
+    joined: int = 0  # words with at most this many tokens have their class's rules beside their own
+
+    @classmethod
+    def of(
+        cls, sentences: Iterable[Sequence[tuple[str, int]]], scheme: Scheme, tags: int, rare: int, joined: int = 0
+    ) -> LexicalRules:
+        """The rules that (word, tag number) sentences need; words with at most `rare` tokens go by their class alone,
+        those with at most `joined` by both."""
+        kept = list(sentences)
+        frequency = Counter(word for sentence in kept for word, _ in sentence)
+        pairs: Counter[tuple[str, int]] = Counter()
+        for sentence in kept:
+            for position, (word, tag) in enumerate(sentence):
+                if frequency[word] > rare:
+                    pairs[word, tag] += 1
+                if frequency[word] <= max(rare, joined):
+                    pairs[" " + scheme.signature(word, position == 0, frequency.__contains__), tag] += 1
+        often = max(2 * rare, joined)
+        pairs.update((_ANY, tag) for sentence in kept for word, tag in sentence if frequency[word] <= often)
+        if not any(unit == _ANY for unit, _ in pairs):  # no word is rare: unknown ones may have any tag
+            pairs.update((_ANY, tag) for sentence in kept for _, tag in sentence)
+        units = tuple(dict.fromkeys(unit for unit, _ in pairs))
+        number = {unit: k for k, unit in enumerate(units)}
+        rules = np.array([(tag, number[unit]) for unit, tag in pairs], np.int64).reshape(-1, 2)
+        count = np.array(list(pairs.values()), np.float64)
+        seen: dict[str, set[int]] = {}
+        for word, tag in (pair for sentence in kept for pair in sentence if frequency[pair[0]] <= rare):
+            seen.setdefault(word, set()).add(tag)
+        found = {word: tuple(sorted(tags)) for word, tags in seen.items()}
+        return cls(units, rules[:, 0].copy(), rules[:, 1].copy(), count, tags, found, scheme, joined)
+
+    def is_known(self, word: str) -> bool:
+        """Whether training held the word."""
+        return word in self.rare or word in self._rows
+
+    @cached_property
+    def _rows(self) -> dict[str, Longs]:
+        """Of every unit: the rule under each tag, NONE where there is none."""
+        table = np.full((len(self.units), self.tags), NONE, np.int64)
+        table[self.unit, self.tag] = np.arange(len(self.tag))
+        return dict(zip(self.units, table, strict=True))
+
+    @cached_property
+    def _tokens(self) -> dict[str, float]:
+        """Of every unit."""
+        tokens = np.bincount(self.unit, weights=self.count, minlength=len(self.units))
+        return dict(zip(self.units, tokens.tolist(), strict=True))
+
+    @cached_property
+    def is_unseen(self) -> NDArray[np.bool_]:
+        """[rules] those of tags that a word or class was not seen with."""
+        unseen: NDArray[np.bool_] = np.array([unit == _ANY for unit in self.units])[self.unit]
+        return unseen
+
+    @cached_property
+    def _open_rows(self) -> dict[str, Longs]:
+        """The same with the rules of what was not seen, for words and classes that are not too frequent."""
+        seldom = {unit for unit, n in self._tokens.items() if n <= OFTEN or unit.startswith(" ")}
+        unseen = self._rows[_ANY]
+        return {unit: np.where(row == NONE, unseen, row) if unit in seldom else row for unit, row in self._rows.items()}
+
+    def rules_of(self, tokens: Sequence[str], *, seen: bool = False) -> Longs:
+        """The lexical rule of every word under every tag [words, tags], or only under those it was `seen` with; NONE
+        where there is none."""
+        rows = self._rows if seen else self._open_rows
+        found = [self._row(rows, word, position == 0) for position, word in enumerate(tokens)]
+        if not seen:
+            for position, word in enumerate(tokens):
+                if word in self.rare:  # of its class's rules, those of its own tags
+                    own = np.zeros(self.tags, bool)
+                    own[list(self.rare[word])] = True
+                    found[position] = np.where(own, found[position], self._rows[_ANY])
+        return np.stack(found)
+
+    def units_of(self, tokens: Sequence[str]) -> Longs:
+        """The unit that stands for each word: a frequent one for itself, another for its class or for all others."""
+        number, found = self._unit_number, []
+        for position, word in enumerate(tokens):
+            if word not in number or self._tokens[word] <= self.joined:
+                word = " " + self.scheme.signature(word, position == 0, self.is_known)
+            found.append(number.get(word, number[_ANY]))
+        return np.array(found, np.int64)
+
+    @cached_property
+    def _unit_number(self) -> dict[str, int]:
+        return {unit: k for k, unit in enumerate(self.units)}
+
+    def joined_rules_of(self, tokens: Sequence[str]) -> Longs:
+        """The class's rule that stands beside a word's own under the tags it was seen with [words, tags]; else NONE."""
+        return np.stack([self._joined_row(word, position == 0) for position, word in enumerate(tokens)])
+
+    def _joined_row(self, word: str, first: bool) -> Longs:
+        none = np.full(self.tags, NONE, np.int64)
+        if word not in self._rows or word[:1] in ("", " ") or self._tokens[word] > self.joined:
+            return none
+        name = " " + self.scheme.signature(word, first, self.is_known)
+        return np.where(self._rows[word] == NONE, NONE, self._rows.get(name, none))
+
+    @cached_property
+    def joined_rule(self) -> Longs:
+        """[rules] that which stands beside each within a sentence."""
+        return np.stack([self._joined_row(unit, False) for unit in self.units])[self.unit, self.tag]
+
+    def _row(self, rows: Mapping[str, Longs], word: str, first: bool) -> Longs:
+        if word in rows:
+            return rows[word]
+        return rows.get(" " + self.scheme.signature(word, first, self.is_known), rows[_ANY])
+
+    def named_units(self) -> list[tuple[str | None, str | None]]:
+        """Of every unit the word, or the name of the class (None for the one that stands for all others)."""
+        return [(None, unit[1:] or None) if unit[:1] in ("", " ") else (unit, None) for unit in self.units]
+
+    # --- storage
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays of a model file."""
+        return {
+            "units": pack_strings(self.units),
+            "rare": pack_strings(tuple(self.rare)),
+            "rare_tags": np.array([len(tags) for tags in self.rare.values()], np.int32),
+            "rare_tag": np.array([tag for tags in self.rare.values() for tag in tags], np.int32),
+            "tag": self.tag.astype(np.int32),
+            "unit": self.unit.astype(np.int32),
+            "count": self.count.astype(np.float32),
+            "joined": np.array([self.joined], np.int32),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], tags: int, scheme: Mapping[str, Any]) -> LexicalRules:
+        """The rules that wrote these."""
+        units = unpack_strings(arrays["units"])
+        parts = np.split(arrays["rare_tag"], np.cumsum(arrays["rare_tags"])[:-1])
+        rare = {w: tuple(part.tolist()) for w, part in zip(unpack_strings(arrays["rare"]), parts, strict=False)}
+        numbers = (arrays["tag"].astype(np.int64), arrays["unit"].astype(np.int64), arrays["count"].astype(np.float64))
+        joined = int(arrays["joined"][0]) if "joined" in arrays else 0  # older files have none
+        return cls(units, *numbers, tags, rare, read_scheme(scheme), joined)
+
+
+def subtype_emissions(source: Any, lexical: LexicalRules, level: int | None = None) -> tuple[Floats, Longs]:
+    """P(w | t_x) for every lexical rule and subtype of its tag, end to end; and how many subtypes each has.
+
+    Of a grammar with subtypes as it is, or as it was after `level` rounds.
+    """
+    table = np.stack([source.lexicon.unit_row(word, name) for word, name in lexical.named_units()]) @ source.smoothing
+    layout = source.layout
+    if level is not None:
+        table, layout = table @ source.levels[level].columns, source.levels[level].layout
+    first, last = layout.tag_columns[lexical.tag], layout.tag_columns[lexical.tag + 1]
+    parts = [table[unit, a:b] for unit, a, b in zip(lexical.unit, first, last, strict=True)]
+    return np.concatenate(parts), last - first

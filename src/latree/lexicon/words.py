@@ -1,0 +1,293 @@
+"""The lexicon: how likely each tag is to produce a word, P(w|t), for words seen in training and for all others.
+
+Two tables of counts say everything: c_TW, how often a tag stood over a word, and c_TS, how often a tag stood over a
+*rare* word of signature S.  Rare words stand in for the unseen ones: their tag distribution p_u is what is believed of
+a word about which nothing else is known.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latree.arrays import Floats
+from latree.errors import LatreeError
+from latree.lexicon.signatures import Scheme, Token, make_scheme, read_scheme
+
+Integers = NDArray[np.int64]
+Sentences = Sequence[Sequence[tuple[str, int]]]
+
+_CACHE_BYTES = 1 << 26
+# How a file keeps them: counts have seven digits, which whole numbers need and expected ones are cut to.
+_ARRAYS: dict[str, Any] = {
+    "word_ptr": np.int32,
+    "pair_tag": np.int32,
+    "pair_count": np.float32,
+    "signature_count": np.float32,
+}
+_STRINGS = ("vocabulary", "signatures")
+
+
+@dataclass(frozen=True)
+class LexiconOptions:
+    """What counts as rare, and how strongly P(t|w) is drawn towards p_u; the defaults are the Berkeley parser's."""
+
+    rare: int = 20  # words with at most this many tokens stand in for the unseen
+    known: float = 0.1  # weight of p_u for a known word ...
+    frequent: float = 0.0001  # ... and for one with more than `often` tokens
+    often: int = 100
+    unknown: float = 0.5  # weight of p_u for a signature
+
+
+# --- formulas; an item's counts may have any number of axes after the first, such as tag, or tag and subtype
+
+
+def smooth(counts: Floats, prior: Floats, weight: Floats | float) -> Floats:
+    """P(t|x) = (c_tx + a p(t)) / (c_x + a) for every item x, `counts` being [items, *prior.shape].
+
+    An item without any mass gets the prior itself, so that no word is impossible under all tags.
+    """
+    axes = tuple(range(1, counts.ndim))
+    strength = np.broadcast_to(np.asarray(weight, np.float64), len(counts)).reshape(-1, *(1 for _ in axes))
+    total = counts.sum(axis=axes, keepdims=True)
+    empty = total <= 0
+    return np.where(empty, prior, counts + strength * prior) / np.where(empty, 1.0, total + strength)
+
+
+def likelihood(posterior: Floats, evidence: Floats | float, tag_count: Floats) -> Floats:
+    """P(x|t) = P(t|x) c_x / c_t, Bayes with P(x) = c_x / n and P(t) = c_t / n; zero for a tag never seen."""
+    count = np.reshape(evidence, (-1, *(1 for _ in tag_count.shape)))
+    quotient: Floats = np.divide(posterior * count, tag_count, out=np.zeros_like(posterior), where=tag_count > 0)
+    return quotient
+
+
+# --- the lexicon
+
+
+@dataclass(frozen=True, eq=False)
+class Lexicon:
+    """Counts of words and signatures under tags; the words stand in the order of their first appearance.
+
+    The pairs of word `w` are `pair_tag[word_ptr[w]:word_ptr[w + 1]]` with their counts c_TW in `pair_count`;
+    `signature_count` is c_TS, [signatures, tags].
+    """
+
+    vocabulary: tuple[str, ...]
+    signatures: tuple[str, ...]
+    word_ptr: Integers
+    pair_tag: Integers
+    pair_count: Floats
+    signature_count: Floats
+    scheme: Scheme
+    options: LexiconOptions = LexiconOptions()
+    _rows: dict[int, Floats] = field(default_factory=dict, init=False, repr=False)
+
+    @classmethod
+    def count(
+        cls,
+        sentences: Iterable[Sequence[tuple[str, int]]],
+        tags: int,
+        scheme: str | Scheme = "neutral",
+        options: LexiconOptions | None = None,
+    ) -> Lexicon:
+        """The lexicon of (word, tag index) sentences; a scheme that learns does so from their rare words."""
+        options = options or LexiconOptions()
+        kept = list(sentences)
+        frequency = Counter(word for sentence in kept for word, _ in sentence)
+        _check(frequency)
+        rare = _rare_tokens(kept, frequency, options.rare)
+        chosen = make_scheme(scheme) if isinstance(scheme, str) else scheme
+        chosen = chosen.learn(rare, tags, frequency.__contains__)
+        names = [chosen.signature(word, first, frequency.__contains__) for word, first, _ in rare]
+        signatures, signature_count = _signature_counts(names, [tag for *_, tag in rare], tags)
+        pairs = _pair_counts(kept, {word: index for index, word in enumerate(frequency)}, tags)
+        return cls(tuple(frequency), signatures, *pairs, signature_count, chosen, options)
+
+    # --- totals
+
+    @property
+    def tags(self) -> int:
+        return int(self.signature_count.shape[1])
+
+    @cached_property
+    def tag_count(self) -> Floats:
+        """c_T, the tokens under each tag."""
+        return np.bincount(self.pair_tag, self.pair_count, minlength=self.tags).astype(np.float64)
+
+    @cached_property
+    def word_count(self) -> Floats:
+        """c_W, the tokens of each word."""
+        return np.add.reduceat(self.pair_count, self.word_ptr[:-1])
+
+    @cached_property
+    def unseen(self) -> Floats:
+        """p_u, the tags of rare tokens; of all tokens where no word is rare."""
+        rare: Floats = self.signature_count.sum(axis=0)
+        counts = rare if rare.any() else self.tag_count
+        return counts / np.sum(counts)
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {word: index for index, word in enumerate(self.vocabulary)}
+
+    @cached_property
+    def _signature_index(self) -> dict[str, int]:
+        return {name: index for index, name in enumerate(self.signatures)}
+
+    # --- probabilities
+
+    def is_known(self, word: str) -> bool:
+        """Whether training held the word, in this very spelling."""
+        return word in self._index
+
+    def signature(self, word: str, first: bool = False) -> str:
+        """The unknown-word class of a word; `first` says that it opens its sentence."""
+        return self.scheme.signature(word, first, self.is_known)
+
+    def emissions(self, words: Sequence[str]) -> Floats:
+        """P(w|t) of every word of a sentence under every tag, [words, tags]."""
+        table = np.empty((len(words), self.tags))
+        for position, word in enumerate(words):
+            table[position] = self._row(word, position == 0)
+        return table
+
+    def tag_given_word(self, word: str, first: bool = False) -> Floats:
+        """P(t|w), [tags]: smoothed counts of a known word, or of the signature of an unknown one."""
+        index = self._index.get(word)
+        if index is None:
+            return np.array(self._signature_posterior[self._signature_row(word, first)])
+        return self._posterior(index).ravel()
+
+    def sample_word(self, tag: int, rng: np.random.Generator) -> str:
+        """A known word, drawn in proportion to c_TW."""
+        words, cumulative, first = self._by_tag
+        before = cumulative[first[tag] - 1] if first[tag] else 0.0
+        total = cumulative[first[tag + 1] - 1] - before if first[tag + 1] > first[tag] else 0.0
+        if total <= 0:
+            raise ValueError(f"tag {tag} has no words to draw from")
+        at = int(np.searchsorted(cumulative, before + rng.random() * total, side="right"))
+        return self.vocabulary[int(words[min(at, first[tag + 1] - 1)])]
+
+    @cached_property
+    def _by_tag(self) -> tuple[Integers, Floats, Integers]:
+        """The pairs sorted by tag: their words, counts summed up, and where each tag begins."""
+        order = np.argsort(self.pair_tag, kind="stable")
+        words = np.repeat(np.arange(len(self.vocabulary)), np.diff(self.word_ptr))[order]
+        first = np.searchsorted(self.pair_tag[order], np.arange(self.tags + 1))
+        return words, np.cumsum(self.pair_count[order]), first
+
+    def top_words(self, tag: int, count: int) -> list[tuple[str, float]]:
+        """The commonest known words of a tag, each with its share c_TW / c_T."""
+        pairs = np.flatnonzero(self.pair_tag == tag)
+        best = pairs[np.argsort(-self.pair_count[pairs], kind="stable")][:count]
+        words = np.searchsorted(self.word_ptr, best, side="right") - 1
+        shares = self.pair_count[best] / self.tag_count[tag]
+        return [(self.vocabulary[w], float(share)) for w, share in zip(words, shares, strict=True)]
+
+    def unit_row(self, word: str | None, signature: str | None) -> Floats:
+        """P(w|t), [tags], of a known word; without one, of an unknown word of this class (None: of no known class)."""
+        if word is not None:
+            return self._row(word, False)
+        row: Floats = self._unknown[self._signature_index.get(signature or "", len(self.signatures))]
+        return row
+
+    def _row(self, word: str, first: bool) -> Floats:
+        """P(w|t), [tags]; known words are kept, since a few of them make most of any text, up to a bound on memory."""
+        index = self._index.get(word)
+        if index is None:
+            unknown: Floats = self._unknown[self._signature_row(word, first)]
+            return unknown
+        row = self._rows.get(index)
+        if row is None:
+            if len(self._rows) * self.tags * 8 >= _CACHE_BYTES:
+                self._rows.clear()
+            row = self._rows[index] = likelihood(self._posterior(index), self.word_count[index], self.tag_count)[0]
+        return row
+
+    def _posterior(self, index: int) -> Floats:
+        """P(t|w) of one known word, [1, tags]; frequent words are hardly smoothed."""
+        start, end = self.word_ptr[index], self.word_ptr[index + 1]
+        counts = np.zeros((1, self.tags))
+        counts[0, self.pair_tag[start:end]] = self.pair_count[start:end]
+        often = self.word_count[index] > self.options.often
+        return smooth(counts, self.unseen, self.options.frequent if often else self.options.known)
+
+    def _signature_row(self, word: str, first: bool) -> int:
+        """The row of a word's signature; the last row stands for signatures without counts."""
+        return self._signature_index.get(self.signature(word, first), len(self.signatures))
+
+    @cached_property
+    def _signature_posterior(self) -> Floats:
+        counts = np.vstack([self.signature_count, np.zeros(self.tags)])
+        return smooth(counts, self.unseen, self.options.unknown)
+
+    @cached_property
+    def _unknown(self) -> Floats:
+        """P(w|t) = P(t|s) / c_T of every signature: an unknown word counts as one token."""
+        return likelihood(self._signature_posterior, 1.0, self.tag_count)
+
+    # --- storage
+
+    def header(self) -> dict[str, Any]:
+        """What of the lexicon is not arrays, as JSON values."""
+        return {"scheme": self.scheme.header(), "options": asdict(self.options)}
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays of a model file; words are UTF-8 bytes, one a line."""
+        arrays: dict[str, NDArray[Any]] = {name: getattr(self, name).astype(kind) for name, kind in _ARRAYS.items()}
+        return arrays | {name: pack_strings(getattr(self, name)) for name in _STRINGS}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Lexicon:
+        """The lexicon that wrote these."""
+        wide = {np.int32: np.int64, np.float32: np.float64}
+        parts: dict[str, Any] = {name: arrays[name].astype(wide[kind]) for name, kind in _ARRAYS.items()}
+        parts |= {name: unpack_strings(arrays[name]) for name in _STRINGS}
+        return cls(**parts, scheme=read_scheme(header["scheme"]), options=LexiconOptions(**header["options"]))
+
+
+def _check(frequency: Mapping[str, int]) -> None:
+    if not frequency:
+        raise LatreeError("no tagged words to make a lexicon from")
+    if fault := next((word for word in frequency if "\n" in word), None):
+        raise LatreeError(f"the word {fault!r} holds a line break; remove it from the training data")
+
+
+def _rare_tokens(sentences: Sentences, frequency: Mapping[str, int], limit: int) -> list[Token]:
+    return [
+        (word, position == 0, tag)
+        for sentence in sentences
+        for position, (word, tag) in enumerate(sentence)
+        if frequency[word] <= limit
+    ]
+
+
+def _signature_counts(names: list[str], tokens: list[int], tags: int) -> tuple[tuple[str, ...], Floats]:
+    """The signatures in sorted order and c_TS, from the signature and the tag of every rare token."""
+    index = {name: row for row, name in enumerate(sorted(set(names)))}
+    counts = np.zeros((len(index), tags))
+    np.add.at(counts, ([index[name] for name in names], tokens), 1.0)
+    return tuple(index), counts
+
+
+def _pair_counts(sentences: Sentences, index: Mapping[str, int], tags: int) -> tuple[Integers, Integers, Floats]:
+    """`word_ptr`, `pair_tag` and `pair_count`: the distinct (word, tag) pairs, sorted."""
+    tokens = np.array([index[word] * tags + tag for sentence in sentences for word, tag in sentence])
+    pairs, counts = np.unique(tokens, return_counts=True)
+    words, tag = np.divmod(pairs, tags)
+    return np.searchsorted(words, np.arange(len(index) + 1)), tag, counts.astype(np.float64)
+
+
+def pack_strings(strings: Sequence[str]) -> NDArray[np.uint8]:
+    text = "".join(f"{string}\n" for string in strings)
+    return np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
+
+
+def unpack_strings(array: NDArray[np.uint8]) -> tuple[str, ...]:
+    return tuple(array.tobytes().decode("utf-8", "surrogatepass").split("\n")[:-1])

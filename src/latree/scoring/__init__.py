@@ -1,0 +1,1 @@
+"""How analyses are scored: EVALB, strict counts, tags, significance."""

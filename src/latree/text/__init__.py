@@ -1,0 +1,1 @@
+"""Trees and text: brackets, tables, labels, tokens, binarisation, heads, drawings."""

@@ -1,0 +1,85 @@
+"""The rules that clean a treebank's labels: settings of the user, with a name for the common ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from functools import lru_cache
+from typing import Any
+
+from latree.errors import LatreeError
+from latree.text.tree import Tree
+
+
+@dataclass(frozen=True)
+class LabelRules:
+    """How a treebank's labels are cleaned.  A label that would be cut at its first character keeps itself."""
+
+    phrase_cuts: str = "-="  # characters at which a phrase label ends: NP-SBJ=2 is NP; -LRB- stays
+    tag_cuts: str = ""  # the same for tags, where a dash often is morphology and no function
+    prefix_end: str = ""  # what comes before the last of these is dropped: with "+" SUBJ+np is np
+    empties: tuple[str, ...] = ("-NONE-",)  # tags of words that are not there; nodes that they leave empty go too
+    collapse: bool = True  # whether a phrase that is the only child of a phrase of the same label goes
+    wrappers: tuple[str, ...] = ("", "ROOT", "TOP", "top", "S1", "VROOT")  # labels of outer brackets that say nothing
+    root: str = "ROOT"  # the label on top of every cleaned tree, in place of a wrapper
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> LabelRules:
+        unknown = set(data) - {field.name for field in fields(cls)}
+        if unknown:
+            raise LatreeError(f"unknown label rule {', '.join(sorted(unknown))}")
+        values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}
+        return cls(**values)
+
+    @classmethod
+    def named(cls, name: str) -> LabelRules:
+        """The preset of this name, one of `PRESETS`."""
+        if name not in PRESETS:
+            raise LatreeError(f"unknown label rules {name!r}; expected one of {', '.join(PRESETS)}")
+        return PRESETS[name]
+
+    def for_scoring(self) -> LabelRules:
+        """The same rules for gold and predicted trees: EVALB counts a phrase over a phrase of the same label twice."""
+        return replace(self, collapse=False)
+
+    def clean(self, tree: Tree) -> Tree | None:
+        """The tree with one root on top and clean labels below; None where only empty categories were."""
+        top = tree.fold(self._clean_node)
+        if top is None:
+            return None
+        while self._is_wrapper(top) and len(top.children) == 1 and self._is_wrapper(top.children[0]):
+            top = top.children[0]
+        return Tree(self.root, top.children if self._is_wrapper(top) else [top])
+
+    def _clean_node(self, node: Tree, cleaned: list[Tree | None]) -> Tree | None:
+        if node.word is not None:
+            if node.label in self.empties:
+                return None
+            return Tree(_clean_label(node.label, self.tag_cuts, self.prefix_end), word=node.word)
+        children = [child for child in cleaned if child is not None]
+        label = _clean_label(node.label, self.phrase_cuts, self.prefix_end)
+        if self.collapse and len(children) == 1 and children[0].label == label and not children[0].is_leaf:
+            return children[0]
+        return Tree(label, children) if children else None
+
+    def _is_wrapper(self, node: Tree) -> bool:
+        return not node.is_leaf and (node.label in self.wrappers or node.label == self.root)
+
+
+PRESETS: dict[str, LabelRules] = {
+    "penn": LabelRules(),
+    "floresta": LabelRules(prefix_end="+"),
+    "cess": LabelRules(phrase_cuts="-=."),
+    "raw": LabelRules(phrase_cuts="", empties=(), collapse=False),
+}
+
+
+@lru_cache(maxsize=1 << 16)
+def _clean_label(label: str, cuts: str, prefix_end: str) -> str:
+    if prefix_end:
+        label = label.rpartition(prefix_end)[2] or label
+    end = next((i for i, character in enumerate(label) if character in cuts), None)
+    return label[:end] if end else label

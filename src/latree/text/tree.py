@@ -1,0 +1,248 @@
+"""A constituency tree, and Penn brackets in and out.
+
+A node is either a preterminal, which has a `word` and no children, or a phrase, which has children and no word.
+Words hold real parentheses in memory; brackets on disk write them as -LRB- and -RRB-.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from io import StringIO
+from typing import Any, TypeVar
+
+from latree.errors import InputError
+
+Result = TypeVar("Result")
+
+# Only ASCII white space separates tokens in a bracket file, so that a no-break space may stand inside a word.
+_SPACE, _TEXT = r"[ \t\r\n\f\v]", r"[^ \t\r\n\f\v()]"
+_SPACES = re.compile(f"{_SPACE}+")
+# A whole preterminal is one match (tag, word), since most brackets are; then "(" with its label, ")" and bare text.
+_SYMBOLS = re.compile(rf"\(({_TEXT}++){_SPACE}++({_TEXT}++){_SPACE}*+\)|\(({_TEXT}*+)|\)|{_TEXT}++")
+_TAG, _WORD, _LABEL = 1, 2, 3
+
+
+class Tree:
+    """A labelled node: `Tree("NP", [Tree("NN", word="cat")])`."""
+
+    __slots__ = ("children", "label", "word")
+
+    def __init__(self, label: str, children: Sequence[Tree] = (), word: str | None = None) -> None:
+        if (word is None) == (not children):
+            raise ValueError(f"node {label!r} needs either children or a word")
+        self.label, self.children, self.word = label, tuple(children), word
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether this is a preterminal: a tag over its word."""
+        return self.word is not None
+
+    def nodes(self) -> Iterator[Tree]:
+        """All nodes, a parent before its children, left to right."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(reversed(node.children))
+
+    def fold(self, combine: Callable[[Tree, list[Result]], Result]) -> Result:
+        """`combine(node, its children's results)` from the leaves up; never recursive, so that depth is no limit."""
+        done: list[Result] = []
+        for node in reversed(list(self.nodes())):
+            first = len(done) - len(node.children)
+            results = done[first:]
+            del done[first:]
+            results.reverse()
+            done.append(combine(node, results))
+        return done[0]
+
+    def leaves(self) -> Iterator[Tree]:
+        """The preterminals, left to right."""
+        return (node for node in self.nodes() if node.is_leaf)
+
+    def words(self) -> list[str]:
+        return [leaf.word for leaf in self.leaves() if leaf.word is not None]
+
+    def tags(self) -> list[str]:
+        return [leaf.label for leaf in self.leaves()]
+
+    def spans(self) -> Iterator[tuple[str, int, int]]:
+        """(label, start, end) of every phrase, a parent before its children; end is exclusive."""
+        widths = self._widths()
+        stack = [(self, 0)]
+        while stack:
+            node, start = stack.pop()
+            if node.is_leaf:
+                continue
+            end = start + widths[id(node)]
+            yield node.label, start, end
+            for child in reversed(node.children):
+                end -= widths[id(child)]
+                stack.append((child, end))
+
+    def _widths(self) -> dict[int, int]:
+        widths: dict[int, int] = {}
+        for node in reversed(list(self.nodes())):
+            widths[id(node)] = 1 if node.is_leaf else sum(widths[id(child)] for child in node.children)
+        return widths
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tree) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __str__(self) -> str:
+        """One line of Penn brackets."""
+        return format_brackets(self)
+
+    def __repr__(self) -> str:
+        return f"Tree.read({format_brackets(self)!r})"
+
+    def _repr_svg_(self) -> str:
+        """How a notebook shows the tree."""
+        from latree.text.draw import svg
+
+        return svg(self)
+
+    @classmethod
+    def read(cls, text: str) -> Tree:
+        """The one tree in `text`."""
+        trees = list(read_brackets(StringIO(text), "<text>"))
+        if len(trees) != 1:
+            raise InputError("<text>", 1, f"expected one tree, found {len(trees)}")
+        return trees[0]
+
+    @classmethod
+    def from_nltk(cls, tree: Any) -> Tree:
+        """A Tree from an nltk.Tree (or anything with `label()` and children that are trees or strings)."""
+        children = list(tree)
+        if len(children) == 1 and isinstance(children[0], str):
+            return cls(tree.label(), word=unescape(children[0]))
+        if any(isinstance(child, str) for child in children):
+            raise ValueError(f"node {tree.label()!r} mixes words and phrases; put every word under its own tag")
+        return cls(tree.label(), [cls.from_nltk(child) for child in children])
+
+    def to_nltk(self) -> Any:
+        """The same tree as an nltk.Tree, parentheses escaped as nltk's readers leave them; nltk must be installed."""
+        from nltk import Tree as NltkTree
+
+        return self.fold(lambda node, done: NltkTree(node.label, done if node.word is None else [escape(node.word)]))
+
+
+def escape(text: str) -> str:
+    """Text as it may stand in brackets: parentheses as -LRB- and -RRB-, inner white space as an underscore."""
+    if "(" in text or ")" in text:
+        text = text.replace("(", "-LRB-").replace(")", "-RRB-")
+    return _SPACES.sub("_", text)
+
+
+def unescape(word: str) -> str:
+    """The word that `escape` wrote: real parentheses."""
+    return word.replace("-LRB-", "(").replace("-RRB-", ")") if "RB-" in word else word
+
+
+def format_brackets(tree: Tree) -> str:
+    """One line of Penn brackets; never recursive, so that depth is no limit."""
+    parts: list[str] = []
+    stack: list[Tree | None] = [tree]
+    while stack:
+        node = stack.pop()
+        if node is None:
+            parts.append(")")
+            continue
+        if parts:
+            parts.append(" ")
+        if node.word is not None:
+            parts.append(f"({escape(node.label)} {escape(node.word)})")
+            continue
+        parts.append(f"({escape(node.label)}")
+        stack.append(None)
+        stack.extend(reversed(node.children))
+    return "".join(parts)
+
+
+def read_brackets(lines: Iterable[str], file: str) -> Iterator[Tree]:
+    """Trees from lines of Penn brackets, one pass; a tree may span lines, a line may hold several trees.
+
+    An outer bracket without a label gets the label "".  Faults raise InputError with line and column.
+    """
+    reader = _BracketReader(file)
+    number = 0
+    for number, line in enumerate(lines, start=1):
+        yield from reader.feed(line, number)
+    reader.finish(number)
+
+
+class _Open:
+    """A bracket that is not closed yet, and where it stands."""
+
+    __slots__ = ("children", "column", "label", "line", "word")
+
+    def __init__(self, label: str, line: int, column: int) -> None:
+        self.label, self.line, self.column = label, line, column
+        self.word: str | None = None
+        self.children: list[Tree] = []
+
+
+class _BracketReader:
+    """The open brackets of the tree being read, outermost first."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.open: list[_Open] = []
+
+    def feed(self, line: str, number: int) -> Iterator[Tree]:
+        stack = self.open
+        for match in _SYMBOLS.finditer(line):
+            group = match.lastindex
+            if group and stack and stack[-1].word is not None:
+                raise self.fault(number, match, "a bracket after a word; give every word its own tag")
+            if group == _LABEL:
+                stack.append(_Open(match[_LABEL], number, match.start() + 1))
+                continue
+            if group == _WORD:
+                tree = Tree(match[_TAG], (), unescape(match[_WORD]))
+            elif match[0] == ")":
+                tree = self.close(number, match)
+            else:
+                self.text(match[0], number, match)
+                continue
+            if stack:
+                stack[-1].children.append(tree)
+            else:
+                yield tree
+
+    def text(self, text: str, number: int, match: re.Match[str]) -> None:
+        """Text on its own: a label away from its bracket, or a word away from its tag."""
+        if not self.open:
+            raise self.fault(number, match, f"{text!r} outside brackets; expected '('")
+        bracket = self.open[-1]
+        if bracket.children:
+            raise self.fault(number, match, f"word {text!r} beside a bracket; give every word its own tag")
+        if not bracket.label:
+            bracket.label = text
+        elif bracket.word is None:
+            bracket.word = unescape(text)
+        else:
+            raise self.fault(number, match, f"second word {text!r} under tag {bracket.label!r}; expected ')'")
+
+    def close(self, number: int, match: re.Match[str]) -> Tree:
+        if not self.open:
+            raise self.fault(number, match, "')' without an open bracket; expected '('")
+        bracket = self.open.pop()
+        if bracket.word is None and not bracket.children:
+            what = f"bracket '({bracket.label})' without a word or children" if bracket.label else "empty bracket '()'"
+            raise InputError(self.file, bracket.line, f"{what}; expected a tag and a word", bracket.column)
+        return Tree(bracket.label, bracket.children, bracket.word)
+
+    def fault(self, number: int, match: re.Match[str], message: str) -> InputError:
+        return InputError(self.file, number, message, match.start() + 1)
+
+    def finish(self, number: int) -> None:
+        """The end of the file, where every bracket must be closed."""
+        if self.open:
+            first, count = self.open[0], len(self.open)
+            what = f"{count} bracket{'s' * (count > 1)} never closed"
+            raise InputError(self.file, first.line, f"{what}; expected ')' by line {number}", first.column)
