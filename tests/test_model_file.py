@@ -108,7 +108,7 @@ def test_a_damaged_header(tmp_path: Path, header: Any) -> None:
 
 def test_an_unknown_kind_and_a_model_that_lacks_parts(tmp_path: Path) -> None:
     message = complaint(write_header(tmp_path / "m", {"version": VERSION, "kind": "oracle"}))
-    assert message == f"unknown kind of model 'oracle'; this latree has {', '.join(models.KINDS)}"
+    assert message == f"unknown kind of model 'oracle'; this latree has {', '.join(models.all_kinds())}"
     message = complaint(write_header(tmp_path / "m", {"version": VERSION, "kind": "hmm"}))
     assert "the hmm model is damaged" in message
 

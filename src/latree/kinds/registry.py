@@ -1,41 +1,77 @@
-"""The models by name, and how a file becomes one again."""
+"""The kinds of models: each folder beside this file that has a `KIND` is one, and says there all that others must know.
+
+Nothing is compiled, nor a model's module imported, before a model of that kind is asked for.
+"""
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from latree import files
+from latree import files, kinds
 from latree.data import english
 from latree.errors import LatreeError
 
 if TYPE_CHECKING:
     from latree.kinds.model import ForestModel
 
-# kind -> module and class; a module is imported, and its kernels with it, only when it is needed.
-KINDS = {
-    "pcfg": ("latree.kinds.pcfg.model", "Pcfg"),
-    "hmm": ("latree.kinds.hmm.model", "Hmm"),
-    "lvg": ("latree.kinds.lvg.parser", "Lvg"),
-    "product": ("latree.kinds.product.model", "Product"),
-    "lvg-tagger": ("latree.kinds.lvg.tagger", "LvgTagger"),
-    "gm-lveg": ("latree.kinds.gm_lveg.parser", "GmLveg"),
-    "gm-lveg-tagger": ("latree.kinds.gm_lveg.tagger", "GmLvegTagger"),
-    "svs": ("latree.kinds.svs.model", "Svs"),
-    "lvg-d": ("latree.kinds.lvg_d.parser", "LvgD"),
-    "lvg-d-tagger": ("latree.kinds.lvg_d.tagger", "LvgDTagger"),
-}
+TAGGER = "-tagger"  # ends the names of taggers in model files, where a kind has parsers too
 
 
-def model_class(kind: str) -> type[ForestModel[Any]]:
-    """The class of a kind of model."""
-    if kind not in KINDS:
-        raise LatreeError(f"unknown kind of model {kind!r}; this latree has {', '.join(KINDS)}")
-    module, name = KINDS[kind]
-    found: type[ForestModel[Any]] = getattr(import_module(module), name)
-    return found
+@dataclass(frozen=True)
+class Kind:
+    """What is known about a kind of model; places are written "module:name" and imported when they are needed."""
+
+    name: str  # as in `latree train NAME`
+    summary: str  # one line for `latree train --help`
+    parser: str | None = None  # the place of its parser's class
+    tagger: str | None = None  # the place of its tagger's class
+    multiplies: bool = False  # whether its parsers can be members of a product
+    trains: bool = True  # whether `latree train` makes it
+    pruners: tuple[str, ...] = ()  # the kinds whose code it may import, since its pruners are of these
+
+    def places(self) -> dict[str, str]:
+        """The places of its classes by the names that model files have for them."""
+        tagger = self.name if self.parser is None else self.name + TAGGER
+        places = {self.name: self.parser, tagger: self.tagger}
+        return {name: place for name, place in places.items() if place is not None}
+
+
+@cache
+def all_kinds() -> dict[str, Kind]:
+    """Every kind by its name."""
+    folders = (entry.name for entry in pkgutil.iter_modules(kinds.__path__) if entry.ispkg)
+    modules = (import_module(f"{kinds.__name__}.{name}") for name in folders)
+    registered = [module.KIND for module in modules if hasattr(module, "KIND")]
+    return {kind.name: kind for kind in sorted(registered, key=lambda kind: kind.name)}
+
+
+def kind_named(name: str) -> Kind:
+    """The kind of this name, or of a model file that has it."""
+    for kind in all_kinds().values():
+        if name in (kind.name, *kind.places()):
+            return kind
+    raise LatreeError(f"unknown kind of model {name!r}; this latree has {', '.join(all_kinds())}")
+
+
+def at_place(place: str) -> Any:
+    """What "module:name" names."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
+
+
+def model_class(name: str) -> type[ForestModel[Any]]:
+    """The class of the models that model files call so."""
+    places = kind_named(name).places()
+    if name not in places:
+        raise LatreeError(f"there is no parser of kind {name!r}")
+    chosen: type[ForestModel[Any]] = at_place(places[name])
+    return chosen
 
 
 def from_state(kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> ForestModel[Any]:

@@ -1,0 +1,14 @@
+"""Log-linear latent variable grammars, trained to tell right trees from wrong ones (Petrov 2009, section 2.2)."""
+
+from __future__ import annotations
+
+from latree.kinds.registry import Kind
+
+KIND = Kind(
+    "lvg-d",
+    "subtypes with weights trained to tell right trees from wrong ones",
+    parser="latree.kinds.lvg_d.parser:LvgD",
+    tagger="latree.kinds.lvg_d.tagger:LvgDTagger",
+    multiplies=True,
+    pruners=("lvg",),
+)

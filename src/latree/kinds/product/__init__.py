@@ -1,0 +1,12 @@
+"""Several grammars as one."""
+
+from __future__ import annotations
+
+from latree.kinds.registry import Kind
+
+KIND = Kind(
+    "product",
+    "several grammars as one",
+    parser="latree.kinds.product.model:Product",
+    trains=False,
+)
