@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import io
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -59,13 +60,25 @@ def done(*arguments: str | Path, stdin: str = "") -> Outcome:
 
 
 def process(*arguments: str | Path, stdin: int | IO[Any] = subprocess.PIPE, **options: Any) -> subprocess.Popen[str]:
-    """Start `latree ...` as a process, with a group of its own."""
+    """Start `latree ...` as a process, with a group of its own; it hears Ctrl-C even where the tests themselves were
+    started in the background, where shells have it ignored."""
     command: Sequence[str] = [sys.executable, "-m", "latree", *map(str, arguments)]
     pipe = subprocess.PIPE
     environment = os.environ | options.pop("env", {})
-    return subprocess.Popen(
-        command, stdin=stdin, stdout=pipe, stderr=pipe, text=True, start_new_session=True, env=environment, **options
-    )
+    heard = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        return subprocess.Popen(
+            command,
+            stdin=stdin,
+            stdout=pipe,
+            stderr=pipe,
+            text=True,
+            start_new_session=True,
+            env=environment,
+            **options,
+        )
+    finally:
+        signal.signal(signal.SIGINT, heard)
 
 
 @cache
