@@ -10,16 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from latree.errors import LatreeError
-from latree.text.binary import Binarization, Direction, Node, Symbol, longest_unary_chain, undo
+from latree.text.binary import Binarization, Direction, Symbol, longest_unary_chain, undo
 from latree.text.tree import Tree
+from tests.binary_trees import DEEP, TREES, WIDE, nodes, show
 
-# Few labels, so that phrases, tags and the root share them; "@" and "^" are what string marks would trip over.
-LABELS = st.sampled_from(["ROOT", "NP", "@", "@NP", "A^B", "X->_Y", ""])
-TREES = st.recursive(
-    st.builds(lambda label, word: Tree(label, word=word), LABELS.filter(bool), st.sampled_from(["a", "(", "@"])),
-    lambda inner: st.builds(Tree, LABELS, st.lists(inner, min_size=1, max_size=7)),
-    max_leaves=25,
-)
 SYMBOLS = st.builds(
     Symbol,
     st.sampled_from(["root", "phrase", "tag", "part"]),
@@ -29,16 +23,6 @@ SYMBOLS = st.builds(
 )
 OPTIONS = st.builds(Binarization, st.sampled_from(["right", "left"]), st.integers(-1, 3), st.integers(1, 4))
 FLAT = "(ROOT (NP (A a) (B b) (C c) (D d)))"
-
-
-def show(node: Node) -> str:
-    """The binary tree in brackets, with its symbols' names."""
-    inside = node.word or " ".join(show(child) for child in node.children())
-    return f"({node.symbol} {inside})"
-
-
-def nodes(node: Node) -> list[Node]:
-    return [node, *(below for child in node.children() for below in nodes(child))]
 
 
 @settings(deadline=None)
@@ -149,10 +133,6 @@ def test_options_out_of_range(options: dict[str, object], message: str) -> None:
 )
 def test_longest_unary_chain(text: str, steps: int) -> None:
     assert longest_unary_chain(Binarization().apply(Tree.read(text))) == steps
-
-
-DEEP = "(ROOT " + "(A " * 3000 + "(B b)" + ")" * 3001
-WIDE = f"(ROOT (A {'(B b) ' * 2000}))"
 
 
 @pytest.mark.parametrize("direction", ["right", "left"])

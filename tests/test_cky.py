@@ -11,7 +11,7 @@ from latree.inference.grammar import Grammar
 from latree.inference.prune import prune, rule_finder
 from latree.inference.sweep import inside_only
 from tests.enumerate import anchored_posteriors, derivations, random_grammar, weights_of
-from tests.test_infer import SEEDS, example, full_forest, ones
+from tests.grammars import SEEDS, example, full_forest, ones
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -15,32 +15,14 @@ from latree.inference.forest import Forest, assemble
 from latree.inference.grammar import Grammar
 from latree.inference.kbest import k_best
 from latree.inference.sampling import sample_derivation
-from latree.inference.search import Objective, Search
+from latree.inference.search import Objective
 from latree.inference.sweep import inside_only
 from latree.inference.trellis import chain, chain_rules, fill_trellis, lattice
-from latree.kinds.pcfg.model import Pcfg
 from latree.text.binary import Symbol
 from tests.enumerate import Anchored, Derivation, anchored_posteriors, derivations, shape, weights_of
-from tests.test_infer import SEEDS, all_edge_sets, example
-
-
-def bare_parser(grammar: Grammar, theta: Floats) -> Pcfg:
-    """A parser of given rules, without a lexicon."""
-    model = Pcfg()
-    model.grammar, model.theta = grammar, theta
-    model.prepare()
-    return model
-
-
-def full_search(grammar: Grammar, theta: Floats, emissions: Floats, threshold: float = 0.0) -> Search:
-    """Everything that the grammar derives, ready to be decoded."""
-    model = bare_parser(grammar, theta)
-    return Search(model, [model.coarse(emissions)], [emissions], threshold)
-
-
-def shape_of(search: Search, edges: list[int]) -> str:
-    words = [f"w{i}" for i in range(len(search.emissions[0]))]
-    return str(search.weighed([edges])[0].tree(search.model.grammar, words))
+from tests.forests import all_edge_sets
+from tests.grammars import SEEDS, example
+from tests.searches import bare_parser, full_search, shape_of
 
 
 def ranked(found: list[Derivation]) -> list[Derivation]:

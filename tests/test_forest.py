@@ -29,8 +29,9 @@ from latree.inference.prune import prune
 from latree.inference.sweep import inside_only
 from latree.text.binary import Node
 from tests.enumerate import PHRASES, ROOT, TAGS, derivations, shape, weights_of
-from tests.test_decode import bare_parser, full_search
-from tests.test_infer import SEEDS, all_edge_sets, example, full_forest, ones
+from tests.forests import all_edge_sets
+from tests.grammars import SEEDS, example, full_forest, ones
+from tests.searches import bare_parser, full_search
 
 
 def entries(grammar: Grammar, words: int) -> list[dict[int, int]]:

@@ -6,75 +6,32 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from latree.arrays import NONE, Floats, Ints, Longs
+from latree.arrays import NONE, Floats, Ints
 from latree.inference.chart import chart_grammar, fill_chart
 from latree.inference.forest import PASS, Forest, L, P, Piece, R, assemble, from_trees, restrict
 from latree.inference.forms.sparse import zeros_like as no_counts
 from latree.inference.gaussian.limits import NO_LIMIT, ComponentLimit, _allowed, _keep_heaviest
-from latree.inference.gaussian.mixtures import Components, Mixtures, components, no_statistics, zeros_like
+from latree.inference.gaussian.mixtures import Mixtures, components, no_statistics, zeros_like
 from latree.inference.gaussian.overlaps import _exponentials
-from latree.inference.gaussian.slots import SlotForest, slot_forest
+from latree.inference.gaussian.slots import slot_forest
 from latree.inference.gaussian.sweeps import _both_sweeps, _Limits, gaussian_infer, gaussian_log_z
 from latree.inference.grammar import Grammar
 from latree.inference.prune import prune, rule_finder
 from latree.inference.subtypes import Layout
 from latree.inference.sweep import infer
-from latree.inference.trellis import chain, chain_rules, fill_trellis, gold_chain, lattice
+from latree.inference.trellis import chain_rules, gold_chain
 from latree.text.binary import Node, Symbol
 from tests.enumerate import weights_of
-from tests.test_infer import SEEDS, all_edge_sets, example, full_forest, random_tensors
-from tests.test_slots import edge_rules, two_words
-from tests.test_trellis import random_chain, tag_grammar
+from tests.forests import all_edge_sets, edge_rules
+from tests.grammars import SEEDS, example, full_forest, random_tensors, tag_grammar
+from tests.mixtures import CASES, Case, case_of, tree_case
 
 SHAPES = [(1, 1), (2, 2), (2, 1), (3, 3), (3, 1)]  # dimensions of a vector, and of its spread: diagonal or spherical
-
-
-class Case(NamedTuple):
-    """A forest under Gaussian mixtures."""
-
-    forest: Forest
-    entry_rule: Longs
-    parts: Components
-    weights: Mixtures
-
-    @property
-    def slots(self) -> SlotForest:
-        return slot_forest(self.forest, self.entry_rule, self.parts.size)
-
-
-def random_mixtures(parts: Components, shape: tuple[int, int], rng: np.random.Generator) -> Mixtures:
-    (d, spreads), count, slots = shape, int(parts.first[-1]), parts.slots
-    return Mixtures(rng.normal(-1, 1, count), rng.normal(0, 1, (slots, d)), rng.normal(0, 0.4, (slots, spreads)))
-
-
-def case_of(grammar: Grammar, forest: Forest, seed: int, shape: tuple[int, int] = (2, 2), most: int = 3) -> Case:
-    """Rules of one to `most` components, for a forest over a vocabulary of two words."""
-    rng = np.random.default_rng(300 + seed)
-    tags = np.arange(grammar.first_tag, len(grammar.symbols), dtype=np.int32)
-    size = rng.integers(1, most + 1, len(grammar.rules) + 2 * len(tags))
-    parts = components(grammar.rules, np.tile(tags, 2), size)
-    return Case(forest, two_words(forest, len(tags)), parts, random_mixtures(parts, shape, rng))
-
-
-def tree_case(seed: int, shape: tuple[int, int] = (2, 2), most: int = 3, words: int = 3) -> Case:
-    grammar, theta, emissions = example(seed, words=words, most=40)
-    return case_of(grammar, full_forest(grammar, theta, emissions), seed, shape, most)
-
-
-def lattice_case(seed: int, shape: tuple[int, int] = (2, 2), most: int = 3, words: int = 3) -> Case:
-    grammar, theta, emissions = random_chain(seed)
-    rules = chain_rules(grammar)
-    piece = lattice(fill_trellis(chain(rules, theta), emissions[:words]), rules, 0.0)
-    return case_of(grammar, assemble([piece], len(grammar.rules)), seed, shape, most)
-
-
-CASES = {"trees": tree_case, "lattice": lattice_case}
 
 
 # -- the oracle

@@ -2,43 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 
-from latree.arrays import Floats
 from latree.inference.chart import chart_grammar, fill_chart
-from latree.inference.forest import PASS, Forest, assemble
-from latree.inference.forms.sparse import Sparse, zeros_like
-from latree.inference.grammar import Grammar
+from latree.inference.forest import PASS, assemble
+from latree.inference.forms.sparse import zeros_like
 from latree.inference.prune import prune, rule_finder
-from latree.inference.subtypes import Layout
 from latree.inference.sweep import infer, inside_only
-from tests.enumerate import anchored_posteriors, derivations, random_grammar, weights_of
-
-SEEDS = range(8)
-
-
-def full_forest(grammar: Grammar, theta: Floats, emissions: Floats) -> Forest:
-    """Everything that the chart can derive."""
-    chart = fill_chart(chart_grammar(grammar, theta), emissions)
-    return assemble([prune(chart, rule_finder(grammar, theta), 0.0)], len(grammar.rules))
-
-
-def example(seed: int, words: int = 4, most: int = 3000) -> tuple[Grammar, Floats, Floats]:
-    """A random grammar with some derivations of the sentence, and few enough to write them all out."""
-    rng = np.random.default_rng(seed)
-    while True:
-        grammar, theta = random_grammar(rng, unary_steps=int(rng.integers(0, 3)))
-        with_unit_weights = chart_grammar(grammar, np.ones(len(theta)))
-        count = np.exp(fill_chart(with_unit_weights, np.ones((words, 2)), with_outside=False).log_z)
-        if 5 <= count <= most:
-            return grammar, theta, rng.random((words, 2)) * 0.5
-
-
-def ones(grammar: Grammar) -> np.ndarray:
-    return np.ones(len(grammar.symbols), np.int64)
+from tests.enumerate import anchored_posteriors, derivations, weights_of
+from tests.forests import all_edge_sets, subtype_weights
+from tests.grammars import SEEDS, example, full_forest, ones, random_tensors
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -57,48 +31,6 @@ def test_sweeps_equal_enumeration(seed: int) -> None:
     np.testing.assert_allclose(stats.value, expected, atol=1e-12)
     # Every derivation has one lexical edge a word.
     assert stats.entry.sum() == pytest.approx(len(emissions))
-
-
-def random_tensors(grammar: Grammar, size: np.ndarray, rng: np.random.Generator) -> Floats:
-    """A third of the cells are zero."""
-    theta = rng.random(int(Layout(grammar, size).start[-1]))
-    theta[rng.random(len(theta)) < 1 / 3] = 0.0
-    return theta
-
-
-def cell(forest: Forest, weights: Sparse, rule: int, x: int, y: int, z: int) -> float:
-    """T[x, y, z] of a rule, or e[x] of a lexical entry."""
-    if rule >= forest.rules:
-        return float(weights.entry[weights.entry_start[rule - forest.rules] + x])
-    row, pairs = weights.rule_row[rule] + x, weights.pair[weights.rule_pair[rule] :]
-    cells = range(weights.row[row], weights.row[row + 1])
-    return sum(float(weights.value[k]) for k in cells if tuple(pairs[weights.cell_pair[k]]) == (y, z))
-
-
-def subtype_weights(forest: Forest, weights: Sparse, size: np.ndarray, edges: list[int]) -> list[float]:
-    """The weight of one derivation for all subtypes of all its items: no messages, one assignment at a time."""
-    items = sorted({int(i) for e in edges for i in forest.ends[e] if i >= 0})
-    found = []
-    for choice in itertools.product(*(range(size[forest.symbol[i]]) for i in items)):
-        at = dict(zip(items, choice, strict=True)) | {-1: 0}
-        product = 1.0
-        for e in edges:
-            x, y, z = (at[int(i)] for i in forest.ends[e])
-            if forest.rule[e] == PASS:
-                product *= x == y
-                continue
-            product *= cell(forest, weights, int(forest.rule[e]), x, y, z)
-        found.append(float(product))
-    return found
-
-
-def all_edge_sets(forest: Forest, item: int) -> list[list[int]]:
-    """The edges of every derivation below an item."""
-    sets = []
-    for e in np.flatnonzero(forest.ends[:, 0] == item):
-        below = [all_edge_sets(forest, int(i)) for i in forest.ends[e, 1:] if i >= 0]
-        sets += [[int(e)] + [x for part in parts for x in part] for parts in itertools.product(*below)]
-    return sets
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -31,8 +31,8 @@ from latree.kinds.lvg.split_merge import SplitMergeOptions
 from latree.kinds.pruned import GradientTraining
 from latree.learning.checkpoint import Checkpoint
 from latree.text.labels import LabelRules
-from tests.test_gaussian import CASES, Case
-from tests.test_infer import SEEDS
+from tests.grammars import SEEDS
+from tests.mixtures import CASES, Case
 
 QUICK = SplitMergeOptions(split_iterations=20, merge_iterations=10, smooth_iterations=5)
 GROWING = LvegOptions(dim=2, components=1, word_components=1, epochs=3, batch=16, grow=2)

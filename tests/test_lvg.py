@@ -27,7 +27,8 @@ from latree.kinds.lvg.split_merge import SplitMergeOptions
 from latree.kinds.model import Trouble
 from latree.text.binary import Node
 from tests.enumerate import PHRASES, ROOT, TAGS, weights_of
-from tests.test_infer import SEEDS, all_edge_sets, example, full_forest, random_tensors, subtype_weights
+from tests.forests import all_edge_sets, subtype_weights
+from tests.grammars import SEEDS, example, full_forest, random_tensors
 
 QUICK = SplitMergeOptions(split_iterations=20, merge_iterations=10, smooth_iterations=5)
 SHORT = ["you", "like", "these", "books", "."]

@@ -13,8 +13,8 @@ from latree.kinds.svs.relations import ANY, HeadBinarization, head_words, is_hea
 from latree.text.binary import Node, Symbol, undo
 from latree.text.heads import HeadRules
 from latree.text.tree import Tree
+from tests.binary_trees import DEEP, TREES, WIDE, nodes, show
 from tests.command import toy_trees
-from tests.test_binary import DEEP, TREES, WIDE, nodes, show
 
 PENN = HeadRules.named("penn")
 RULES = st.sampled_from([PENN, HeadRules.default("left"), HeadRules.default("right")])

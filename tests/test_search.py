@@ -15,8 +15,8 @@ from latree.inference.kbest import k_best
 from latree.inference.search import OBJECTIVES, Search, certified
 from latree.text.binary import undo
 from tests.enumerate import PHRASES, ROOT, TAGS, Derivation, anchored_posteriors, derivations, shape
-from tests.test_decode import bare_parser, full_search, shape_of
-from tests.test_infer import SEEDS, example
+from tests.grammars import SEEDS, example
+from tests.searches import bare_parser, full_search, shape_of
 
 Phrase = tuple[str, int, int]
 

@@ -9,19 +9,8 @@ from latree.arrays import NONE, Longs
 from latree.inference.forest import PASS, Forest, L, P, R, assemble
 from latree.inference.gaussian.slots import SlotForest, slot_forest
 from latree.inference.trellis import chain, chain_rules, fill_trellis, lattice
-from tests.test_infer import SEEDS, example, full_forest
-from tests.test_trellis import TAGS, random_chain
-
-
-def edge_rules(forest: Forest, entry_rule: Longs) -> list[int]:
-    """The rule of every edge, lexical rules included."""
-    return [int(r) if r < forest.rules else int(entry_rule[r - forest.rules]) for r in forest.rule]
-
-
-def two_words(forest: Forest, tags: int) -> Longs:
-    """The entries' lexical rules for a vocabulary of two words, which take turns: the third is the first again."""
-    entries = int(forest.rule.max()) - forest.rules + 1
-    return forest.rules + np.arange(entries) % (2 * tags)
+from tests.forests import edge_rules, two_words
+from tests.grammars import SEEDS, TAGS, example, full_forest, random_chain
 
 
 def tree_slots(seed: int) -> tuple[Forest, Longs, Longs, SlotForest]:

@@ -29,8 +29,9 @@ from latree.text.heads import HeadRules
 from tests import svs_loops
 from tests.command import toy_trees
 from tests.enumerate import ROOT
-from tests.test_factored import SEEDS, count, example, numbers_of
-from tests.test_infer import all_edge_sets
+from tests.factored import count, example, numbers_of
+from tests.forests import all_edge_sets
+from tests.grammars import SEEDS
 
 SHORT = ["you", "like", "these", "books", "."]
 CLUSTERED = SvsOptions(headwords=30, clusters=4, iterations=20, least=3, refinements=0)

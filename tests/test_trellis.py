@@ -15,28 +15,9 @@ from latree.inference.forms.sparse import zeros_like
 from latree.inference.grammar import Grammar
 from latree.inference.sweep import infer
 from latree.inference.trellis import Chain, ChainRules, chain, chain_rules, fill_trellis, lattice
-from latree.text.binary import Symbol
 from tests.enumerate import weights_of
-from tests.test_infer import SEEDS, all_edge_sets
-
-TAGS, WORDS = 3, 4
-
-
-def tag_grammar(rng: np.random.Generator | None = None) -> Grammar:
-    """All bigrams of three tags, or only some of them."""
-    symbols = (Symbol("root", "ROOT"), *(Symbol("tag", name) for name in "stu"))
-    tags = range(1, TAGS + 1)
-    rows = [(0, t, NONE) for t in tags] + [(s, t, NONE) for s in tags for t in tags] + [(s, NONE, NONE) for s in tags]
-    kept = [row for row in rows if rng is None or rng.random() < 0.75 or row in ((0, 1, NONE), (1, 1, NONE))]
-    return Grammar(symbols, np.array([*kept, *({(1, NONE, NONE)} - set(kept))], np.int32), 0)
-
-
-def random_chain(seed: int) -> tuple[Grammar, Floats, Floats]:
-    rng = np.random.default_rng(seed)
-    grammar = tag_grammar(rng)
-    emissions = rng.random((WORDS, TAGS)) * (rng.random((WORDS, TAGS)) < 0.9)
-    emissions[:, 0] += 0.01
-    return grammar, rng.random(len(grammar.rules)), emissions
+from tests.forests import all_edge_sets
+from tests.grammars import SEEDS, TAGS, WORDS, random_chain, tag_grammar
 
 
 def sequences(model: Chain, emissions: Floats) -> Iterator[tuple[tuple[int, ...], float]]:
