@@ -22,7 +22,6 @@ from latree.inference.forest import Forest, Piece
 from latree.inference.prune import Cascade
 from latree.inference.results import Parse
 from latree.inference.search import Objective, Search
-from latree.kinds.lvg.parser import Lvg
 from latree.kinds.model import Trouble
 from latree.kinds.parser import Parser
 
@@ -159,5 +158,5 @@ class Product(Parser):
         for number, own in enumerate(header["members"]):
             prefix = f"{number}."
             part = {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
-            members.append(from_state(own.get("kind", Lvg.kind), own, part))
+            members.append(from_state(own.get("kind", "lvg"), own, part))
         return cls(members)
