@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from latree.errors import InputError, LatreeError
-from latree.text.head_tables import TABLES
-from latree.text.heads import HeadRules, Modifier
+from latree.text.head_table import TABLES
+from latree.text.heads import HeadRules
 from latree.text.tree import Tree
+from tests.heads import head_word
 
 # A table, a tree, and the head words of its phrases of two children or more, from the top down, left to right.
 CHECKED = [
@@ -80,54 +81,13 @@ CHECKED = [
 
 @pytest.mark.parametrize(("table", "text", "expected"), CHECKED)
 def test_hand_checked_heads(table: str, text: str, expected: str) -> None:
-    tree = Tree.read(text)
-    words = tree.words()
-    heads = HeadRules.named(table).head_words(tree)
-    found = [words[head] for node, head in zip(tree.nodes(), heads, strict=True) if len(node.children) > 1]
-    assert found == expected.split()
+    rules = HeadRules.named(table)
+    phrases = [node for node in Tree.read(text).nodes() if len(node.children) > 1]
+    assert [head_word(rules, phrase) for phrase in phrases] == expected.split()
 
 
 def test_every_table_has_hand_checked_trees() -> None:
     assert {table for table, _, _ in CHECKED} == {*TABLES, "default"}
-
-
-def test_head_children_and_head_words_follow_the_order_of_nodes() -> None:
-    tree = Tree.read("(S (NP (DT the) (NN cat)) (VP (VBD slept)))")
-    rules = HeadRules.named("penn")
-    assert rules.head_children(tree) == [1, 1, -1, -1, 0, -1]
-    assert rules.head_words(tree) == [2, 1, 0, 1, 2, 2]
-
-
-def test_modifiers_tell_both_words_the_labels_and_the_side() -> None:
-    tree = Tree.read("(S (NP (DT the) (NN cat)) (VP (VBD slept) (ADVP (RB well))) (. .))")
-    assert list(HeadRules.named("penn").modifiers(tree)) == [
-        Modifier(2, 1, "S", "NP", "left"),
-        Modifier(2, 4, "S", ".", "right"),
-        Modifier(1, 0, "NP", "DT", "left"),
-        Modifier(2, 3, "VP", "ADVP", "right"),
-    ]
-
-
-def test_every_word_but_the_head_of_the_tree_modifies_once() -> None:
-    tree = Tree.read("(S (NP (NP (NNS cats)) (CC and) (NP (NNS dogs))) (VP (VBP eat) (NP (NN fish))) (. .))")
-    rules = HeadRules.named("penn")
-    top = rules.head_words(tree)[0]
-    assert sorted(one.word for one in rules.modifiers(tree)) == [n for n in range(len(tree.words())) if n != top]
-
-
-def test_shared_subtrees_keep_their_own_positions() -> None:
-    noun_phrase = Tree.read("(NP (DT the) (NN cat))")
-    tree = Tree("S", [noun_phrase, Tree("VP", [Tree("VBZ", word="sees"), noun_phrase])])
-    assert HeadRules.named("penn").head_words(tree) == [2, 1, 0, 1, 2, 2, 4, 3, 4]
-
-
-def test_depth_is_no_limit() -> None:
-    tree = Tree("NN", word="end")
-    for _ in range(50_000):
-        tree = Tree("NP", [Tree("DT", word="a"), tree])
-    rules = HeadRules.named("penn")
-    assert set(rules.head_words(tree)[::2]) == {50_000}
-    assert sum(1 for _ in rules.modifiers(tree)) == 50_000
 
 
 def test_searches_go_on_from_line_to_line_and_end_where_the_last_line_says() -> None:

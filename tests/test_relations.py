@@ -15,6 +15,7 @@ from latree.text.heads import HeadRules
 from latree.text.tree import Tree
 from tests.binary_trees import DEEP, TREES, WIDE, nodes, show
 from tests.command import toy_trees
+from tests.heads import head_word
 
 PENN = HeadRules.named("penn")
 RULES = st.sampled_from([PENN, HeadRules.default("left"), HeadRules.default("right")])
@@ -59,8 +60,7 @@ def test_the_root_has_one_child(tree: Tree, heads: HeadRules) -> None:
 @given(TREES, RULES)
 def test_head_words_are_those_of_the_tree(tree: Tree, heads: HeadRules) -> None:
     """Phrases come in the order of `tree.nodes()`, once parts are left out."""
-    words = tree.words()
-    expected = [words[k] for k in heads.head_words(tree)]
+    expected = [head_word(heads, node) for node in tree.nodes()]
     top = related([tree], heads).apply(tree)
     found = head_words(top)
     assert [found[id(node)] for node in nodes(top) if node.symbol.kind != "part"] == expected

@@ -32,6 +32,7 @@ from tests.enumerate import ROOT
 from tests.factored import count, example, numbers_of
 from tests.forests import all_edge_sets
 from tests.grammars import SEEDS
+from tests.heads import head_place, head_word
 
 SHORT = ["you", "like", "these", "books", "."]
 CLUSTERED = SvsOptions(headwords=30, clusters=4, iterations=20, least=3, refinements=0)
@@ -196,10 +197,12 @@ def test_every_rule_has_its_structure(counted: Counted) -> None:
 def test_pairs_are_the_trees_modifiers(counted: Counted) -> None:
     """Recounted from the trees themselves, before they were made binary."""
     expected: Counter[tuple[int, int, str, str]] = Counter()
-    for tree in counted.trees:
-        numbers = counted.headwords.numbers(tree.words()).tolist()
-        for one in counted.heads.modifiers(tree):
-            expected[numbers[one.head], numbers[one.word], "left" if one.word < one.head else "right", one.child] += 1
+    for node in (node for tree in counted.trees for node in tree.nodes() if len(node.children) > 1):
+        number = [counted.headwords.number(head_word(counted.heads, child)) for child in node.children]
+        head = head_place(counted.heads, node)
+        for place, modifier in enumerate(node.children):
+            if place != head:
+                expected[number[head], number[place], "left" if place < head else "right", modifier.label] += 1
     found: Counter[tuple[int, int, str, str]] = Counter()
     for parent, child, relation, n in pairs_of(counted):
         if relation.role != "head":

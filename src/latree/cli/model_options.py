@@ -190,7 +190,7 @@ def _concepts(given: Given) -> dict[str, Any]:
 
 def _head_rules(heads: str | None) -> HeadRules | None:
     """A table of latree's, or one in a file; none given: the treebank's labels decide."""
-    from latree.text.head_tables import TABLES
+    from latree.text.head_table import TABLES
     from latree.text.heads import HeadRules
 
     if heads is None:
