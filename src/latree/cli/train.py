@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import os
-import shlex
-import sys
-import time
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,12 +14,7 @@ from latree.cli.model_options import Kind
 from latree.errors import LatreeError
 
 if TYPE_CHECKING:
-    from latree.kinds.model import ForestModel
-    from latree.learning.checkpoint import Checkpoint
     from latree.text.formats import Format
-
-
-Dev = Callable[[Any], dict[str, Any]] | None
 
 
 def train(
@@ -116,13 +107,10 @@ def train(
     quiet: bool = typer.Option(False, "--quiet", help="Say nothing but errors."),
 ) -> None:
     """Train a model on a treebank and write it to one file."""
-    started = time.process_time()
     model_options.check_options(context, kind)
     model_options.check_estimator(context, estimator)
     _check_output(output)
     _check_dev(kind, dev, form)
-    if resume and kind not in model_options.LONG and not quiet:
-        common.note(f"a {kind} trains in one pass: there is nothing to resume, training from the start")
     tags = kind is Kind.hmm or (kind in model_options.LONG and _is_conllu(treebank, form))
     tag_column = training.choose_column(treebank, form, column) if tags else None
     options = model_options.made_with(kind, tag_column, context.params)  # most parameters above are read there
@@ -132,47 +120,8 @@ def train(
     else:
         source = training.read_all_trees(treebank, form, kind)
     fresh = _model_class(kind, tags)(**options)
-    data = common.with_progress(source, "reading", quiet)
-    score = _dev_score(dev, form, jobs, quiet)
-    if kind in model_options.LONG:
-        model = _fit_long(kind, fresh, data, output, score, resume=resume, quiet=quiet, jobs=jobs)
-    elif kind is Kind.svs:
-        model = _fit_concepts(fresh, data, quiet)
-    else:
-        model = fresh.fit(data)
-    model.training |= {
-        "command": shlex.join(["latree", *sys.argv[1:]]),
-        "data": [Path(path).name for path in treebank],
-        "seed": seed,
-    }
-    model.save(output)  # before the dev score, which is not worth losing a model for
-    if not quiet:
-        if estimator == "variational":
-            common.note(f"subtypes used, of {truncation} at most: {training.used_subtypes(model)}")
-        common.note(f"{_size(model)}; {time.process_time() - started:.1f} CPU seconds; written to {output}")
-    if score is not None and kind not in model_options.LONG:
-        model.training["dev"] = score(model)
-        model.save(output)
-
-
-def _dev_score(dev: str | None, form: Format | None, jobs: int, quiet: bool) -> Dev:
-    """How a model is scored on the dev file, for its header; None where there is no such file."""
-    if dev is None:
-        return None
-    return lambda model: {"data": Path(dev).name, **training.score_dev(model, dev, form, jobs, quiet)}
-
-
-def _fit_concepts(estimator: Any, data: Any, quiet: bool) -> Any:
-    """Fit in one go; on a terminal EM over the trees is followed by a line that changes."""
-    shown = not quiet and sys.stderr.isatty()
-
-    def watch(done: int, iterations: int, log_likelihood: float) -> None:
-        if shown:
-            line = f"EM over the trees {done}/{iterations}, log-likelihood {log_likelihood:.1f}"
-            print(f"\r\033[K{line}" + "\r\033[K" * (done == iterations), end="", file=sys.stderr, flush=True)
-
-    with common.telling_of_compilation(quiet):
-        return estimator.fit(data, watch)
+    about = {"data": [Path(path).name for path in treebank], "seed": seed}
+    training.run(fresh, source, training.Plan(output, about, dev, form, resume, quiet, jobs))
 
 
 def _is_conllu(treebank: list[str], form: Format | None) -> bool:
@@ -188,54 +137,6 @@ def _model_class(kind: Kind, tags: bool) -> Any:
     from latree.kinds.registry import model_class
 
     return model_class(f"{kind}-tagger" if kind in model_options.LONG and tags else kind)
-
-
-def _fit_in_rounds(estimator: Any, data: Any, dev: Dev, checkpoint: Checkpoint, *, resume: bool, quiet: bool) -> Any:
-    """Fit by split and merge, scoring every round."""
-    from latree.kinds.lvg.subtyped import Training
-
-    def score(model: Any) -> None:
-        if dev is not None:
-            model.training["dev"] = dev(model)
-
-    rounds = estimator.rounds if estimator.subtypes is None else estimator.subtypes.bit_length() - 1
-    reporter = training.Reporter(rounds, quiet, score)
-    return estimator.fit(data, Training(reporter.watch, reporter.after_round, checkpoint, resume))
-
-
-def _fit_in_epochs(
-    estimator: Any, data: Any, dev: Dev, checkpoint: Checkpoint, *, resume: bool, quiet: bool, jobs: int
-) -> Any:
-    """Fit by gradient; the best epoch on dev is kept."""
-    from latree.kinds.pruned import GradientTraining
-
-    def score(model: Any) -> float:
-        scores = dev(model) if dev is not None else {}
-        value: float = scores["f1"] if "f1" in scores else scores["token"]
-        if value > model.training.get("dev", {}).get("best", -1.0):
-            model.training["dev"] = {**scores, "best": value}
-        return value
-
-    reporter = training.EpochReporter(estimator.stages * estimator.options.epochs, quiet)
-    chosen = score if dev is not None else None
-    return estimator.fit(data, GradientTraining(reporter.watch, reporter.after_epoch, chosen, checkpoint, resume, jobs))
-
-
-def _fit_long(
-    kind: Kind, estimator: Any, data: Any, output: Path, dev: Dev, *, resume: bool, quiet: bool, jobs: int
-) -> Any:
-    """Fit with a checkpoint, which goes when the model is there."""
-    from latree.learning.checkpoint import Checkpoint
-
-    checkpoint = Checkpoint(output.with_name(f"{output.name}.checkpoint"), estimator.identity())
-    if resume and not checkpoint.path.exists():
-        common.note(f"{checkpoint.path}: no checkpoint there; training from the start")
-    fit = _fit_in_rounds if kind is Kind.lvg else partial(_fit_in_epochs, jobs=jobs)
-    with common.telling_of_compilation(quiet):
-        model = fit(estimator, data, dev, checkpoint, resume=resume, quiet=quiet)
-    model.save(output)
-    checkpoint.remove()
-    return model
 
 
 def _check_dev(kind: Kind, dev: str | None, form: Format | None) -> None:
@@ -258,11 +159,3 @@ def _check_output(output: Path) -> None:
         raise LatreeError(f"{output}: this is a directory; name a file")
     if not os.access(output.parent, os.W_OK):
         raise LatreeError(f"{output}: no permission to write into the folder {output.parent}")
-
-
-def _size(model: ForestModel[Any]) -> str:
-    grammar = model.grammar
-    return (
-        f"{model.kind}: {len(grammar.symbols)} symbols, {len(grammar.rules)} rules, "
-        f"{len(model.lexicon.vocabulary)} words"
-    )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,8 +17,123 @@ if TYPE_CHECKING:
     from latree.kinds.lvg.split_merge import Progress
     from latree.kinds.model import ForestModel
     from latree.learning.adam import EpochReport
+    from latree.learning.checkpoint import Checkpoint
     from latree.text.formats import Column, Format, TaggedSentence
     from latree.text.tree import Tree
+
+
+Dev = Callable[[Any], dict[str, Any]] | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What `latree train` is to do with a model, whatever its kind."""
+
+    output: Path  # the model file to write
+    about: dict[str, Any]  # what its header says of how it came about, beside the command
+    dev: str | None = None  # a file to score on
+    form: Format | None = None  # that file's format; else by its name
+    resume: bool = False  # go on from the checkpoint of a training cut short
+    quiet: bool = False
+    jobs: int = 1
+
+
+def run(model: Any, data: Iterable[Any], plan: Plan) -> None:
+    """Fit a model, score it, and write it to its file."""
+    started, quiet, score = time.process_time(), plan.quiet, _dev_score(plan)
+    data = common.with_progress(data, "reading", quiet)
+    if plan.resume and not hasattr(model, "identity") and not quiet:
+        common.note(f"a {model.kind} trains in one pass: there is nothing to resume, training from the start")
+    with common.telling_of_compilation(quiet):
+        model = _fit(model, data, score, plan)
+    model.training |= {"command": shlex.join(["latree", *sys.argv[1:]]), **plan.about}
+    model.save(plan.output)  # before the dev score, which is not worth losing a model for
+    if hasattr(model, "identity"):
+        _checkpoint_path(plan).unlink(missing_ok=True)
+    if not quiet:
+        if getattr(model, "prior", None) is not None and hasattr(model, "history"):
+            common.note(f"subtypes used, of {model.prior.truncation} at most: {used_subtypes(model)}")
+        common.note(f"{_size(model)}; {time.process_time() - started:.1f} CPU seconds; written to {plan.output}")
+    if score is not None and not hasattr(model, "identity"):
+        model.training["dev"] = score(model)
+        model.save(plan.output)
+
+
+def _checkpoint_path(plan: Plan) -> Path:
+    return plan.output.with_name(f"{plan.output.name}.checkpoint")
+
+
+def _size(model: ForestModel[Any]) -> str:
+    grammar = model.grammar
+    return (
+        f"{model.kind}: {len(grammar.symbols)} symbols, {len(grammar.rules)} rules, "
+        f"{len(model.lexicon.vocabulary)} words"
+    )
+
+
+def _dev_score(plan: Plan) -> Dev:
+    """How a model is scored on the dev file, for its header; None where there is no such file."""
+    dev = plan.dev
+    if dev is None:
+        return None
+    return lambda model: {"data": Path(dev).name, **score_dev(model, dev, plan.form, plan.jobs, plan.quiet)}
+
+
+def _fit(model: Any, data: Any, dev: Dev, plan: Plan) -> Any:
+    """Fit as the kind of model wants it."""
+    if not hasattr(model, "identity"):
+        return _fit_concepts(model, data, plan.quiet) if model.kind == "svs" else model.fit(data)
+    from latree.learning.checkpoint import Checkpoint
+
+    checkpoint = Checkpoint(_checkpoint_path(plan), model.identity())
+    if plan.resume and not checkpoint.path.exists():
+        common.note(f"{checkpoint.path}: no checkpoint there; training from the start")
+    fit = _fit_in_rounds if hasattr(model, "rounds") else _fit_in_epochs
+    return fit(model, data, dev, checkpoint, plan)
+
+
+def _fit_concepts(model: Any, data: Any, quiet: bool) -> Any:
+    """Fit in one go; on a terminal EM over the trees is followed by a line that changes."""
+    shown = not quiet and sys.stderr.isatty()
+
+    def watch(done: int, iterations: int, log_likelihood: float) -> None:
+        if shown:
+            line = f"EM over the trees {done}/{iterations}, log-likelihood {log_likelihood:.1f}"
+            print(f"\r\033[K{line}" + "\r\033[K" * (done == iterations), end="", file=sys.stderr, flush=True)
+
+    return model.fit(data, watch)
+
+
+def _fit_in_rounds(model: Any, data: Any, dev: Dev, checkpoint: Checkpoint, plan: Plan) -> Any:
+    """Fit by split and merge, scoring every round."""
+    from latree.kinds.lvg.subtyped import Training
+
+    def score(model: Any) -> None:
+        if dev is not None:
+            model.training["dev"] = dev(model)
+
+    rounds = model.rounds if model.subtypes is None else model.subtypes.bit_length() - 1
+    reporter = Reporter(rounds, plan.quiet, score)
+    return model.fit(data, Training(reporter.watch, reporter.after_round, checkpoint, plan.resume))
+
+
+def _fit_in_epochs(model: Any, data: Any, dev: Dev, checkpoint: Checkpoint, plan: Plan) -> Any:
+    """Fit by gradient; the best epoch on dev is kept."""
+    from latree.kinds.pruned import GradientTraining
+
+    def score(model: Any) -> float:
+        scores = dev(model) if dev is not None else {}
+        value: float = scores["f1"] if "f1" in scores else scores["token"]
+        if value > model.training.get("dev", {}).get("best", -1.0):
+            model.training["dev"] = {**scores, "best": value}
+        return value
+
+    reporter, chosen = (
+        EpochReporter(model.stages * model.options.epochs, plan.quiet),
+        score if dev is not None else None,
+    )
+    how = GradientTraining(reporter.watch, reporter.after_epoch, chosen, checkpoint, plan.resume, plan.jobs)
+    return model.fit(data, how)
 
 
 def read_all_trees(paths: Sequence[str], form: Format | None, kind: str) -> Iterator[Tree]:
@@ -108,8 +226,6 @@ class Reporter:
         self.reached = ""
 
     def watch(self, progress: Progress) -> None:
-        import sys
-
         objective = "lower bound" if progress.stage == "variational" else "log-likelihood"
         self.reached = f"{objective} {progress.log_likelihood:.1f}"
         if self.quiet or not sys.stderr.isatty():
@@ -129,8 +245,6 @@ class Reporter:
         return f", about {max(left, 0):.0f} s left"
 
     def after_round(self, model: Any, number: int) -> None:
-        import sys
-
         self.took, self.number = time.perf_counter() - self.started, number + 1
         if not self.quiet:
             clear = "\r\033[K" if sys.stderr.isatty() else ""
@@ -153,8 +267,6 @@ class EpochReporter:
         self.started, self.cpu = time.perf_counter(), time.process_time()
 
     def watch(self, done: int, batches: int, log_likelihood: float) -> None:
-        import sys
-
         if done == 1:
             self.started = time.perf_counter()
         if self.quiet or not sys.stderr.isatty():
@@ -165,8 +277,6 @@ class EpochReporter:
         print(f"\r\033[K{line}, about {left:.0f} s left", end="", file=sys.stderr, flush=True)
 
     def after_epoch(self, model: Any, report: EpochReport) -> None:
-        import sys
-
         self.number = report.epoch + 1
         if not self.quiet:
             print("\r\033[K" if sys.stderr.isatty() else "", end="", file=sys.stderr)
