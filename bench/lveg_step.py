@@ -15,8 +15,9 @@ from collections.abc import Callable, Sequence
 from statistics import median
 
 import latree
+from latree.kinds.gm_lveg.options import GmLvegOptions
 from latree.kinds.gm_lveg.parser import GmLveg
-from latree.kinds.gm_lveg.training import Learner, LvegOptions
+from latree.kinds.gm_lveg.training import Learner
 
 
 def milliseconds(work: Callable[[], object]) -> float:
@@ -37,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     trees = list(latree.read_trees(options.train))
     pruner = latree.Pcfg().fit(trees)
     pruner.threshold = options.p_min
-    constants = LvegOptions(
+    constants = GmLvegOptions(
         dim=options.dim, components=options.components, word_components=options.components, looseness=1.0, epochs=0
     )
     model = GmLveg(options=constants, pruner=pruner).fit(trees)

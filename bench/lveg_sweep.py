@@ -20,13 +20,13 @@ from typing import Any, NamedTuple
 
 import latree
 from bench import svg
+from latree.kinds.gm_lveg.options import GmLvegOptions
 from latree.kinds.gm_lveg.parser import GmLveg
-from latree.kinds.gm_lveg.training import LvegOptions
 from latree.kinds.lvg.parser import Lvg
 from latree.kinds.pruned import GradientTraining
 
 Trees = list[latree.Tree]
-PAPER = LvegOptions(dim=3, components=4, word_components=2, grow=0, looseness=1.0)  # what is varied begins here
+PAPER = GmLvegOptions(dim=3, components=4, word_components=2, grow=0, looseness=1.0)  # what is varied begins here
 
 
 class Row(NamedTuple):
@@ -70,7 +70,7 @@ class Watcher:
         self.joint = max(self.joint, f1(model, self.gold))
 
 
-def sweep_row(pruner: Lvg, trees: list[latree.Tree], gold: Trees, options: LvegOptions, value: float) -> Row:
+def sweep_row(pruner: Lvg, trees: list[latree.Tree], gold: Trees, options: GmLvegOptions, value: float) -> Row:
     watcher = Watcher(gold)
     how = GradientTraining(watch=watcher.watch, after_epoch=watcher.after_epoch)
     GmLveg(options=options, pruner=pruner).fit(trees, how)

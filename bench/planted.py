@@ -29,10 +29,10 @@ from latree.inference.forest import assemble, from_trees
 from latree.inference.forms.sparse import no_statistics
 from latree.inference.grammar import tagged_words
 from latree.inference.sweep import infer
+from latree.kinds.lvg.options import LvgOptions
 from latree.kinds.lvg.parser import Lvg
-from latree.kinds.lvg.split_merge import SplitMergeOptions
 from latree.kinds.pcfg.model import Pcfg
-from latree.lexicon.words import LexiconOptions
+from latree.lexicon.options import LexiconOptions
 from latree.text.binary import Node
 from latree.text.tree import Tree
 
@@ -42,7 +42,7 @@ _log_probability: Callable[[Any, Tree], float] = _MAKER["log_probability"]
 visible: Callable[[str], str] = _MAKER["visible"]
 
 LEXICON = LexiconOptions(rare=1, known=0.001)
-OPTIONS = SplitMergeOptions(split_iterations=300, noise=50.0, rule_smoothing=0.001, word_smoothing=0.001)
+OPTIONS = LvgOptions(split_iterations=300, noise=50.0, rule_smoothing=0.001, word_smoothing=0.001)
 ROUNDS = 5
 
 Pair = tuple[int, str]  # a node's learned subtype and its hidden one

@@ -37,7 +37,8 @@ from latree.inference.search import Objective
 from latree.inference.sweep import inside_only, register
 from latree.jit import kernel
 from latree.kinds.svs.choice import chosen_edges
-from latree.kinds.svs.model import Choice, Svs, SvsOptions
+from latree.kinds.svs.model import Choice, Svs
+from latree.kinds.svs.options import SvsOptions
 
 Trees = list[latree.Tree]
 Points = list[tuple[int, float]]  # words, and CPU seconds

@@ -14,18 +14,16 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import latree
-from latree.inference.subtypes import doublings
-from latree.kinds.gm_lveg.tagger import TAGGING, GmLvegTagger
-from latree.kinds.gm_lveg.training import Covariance
+from latree.kinds.gm_lveg.options import Covariance
+from latree.kinds.gm_lveg.tagger import GmLvegTagger
 from latree.kinds.hmm.model import Hmm
+from latree.kinds.lvg.options import doublings
 from latree.kinds.lvg.subtyped import Training
 from latree.kinds.lvg.tagger import LvgTagger
 from latree.kinds.lvg_d.tagger import LvgDTagger
-from latree.kinds.lvg_d.training import LoglinearOptions
 from latree.kinds.pruned import GradientTraining
 from latree.kinds.tagger import Tagger
 
@@ -58,8 +56,7 @@ def discriminative(train: Sentences, dev: Sentences, gold: Sentences, subtypes: 
     how = Training(after_round=lambda model, number: starts.append(model.snapshot()))
     LvgTagger(subtypes=subtypes, unknown=unknown).fit(train, how)
     best = GradientTraining(score=lambda model: share_right(model, dev))
-    options = LoglinearOptions(max_length=200)
-    return [accuracy(LvgDTagger(options=options, pruner=start).fit(train, best), gold) for start in starts]
+    return [accuracy(LvgDTagger(max_length=200, pruner=start).fit(train, best), gold) for start in starts]
 
 
 def gaussian(train: Sentences, dev: Sentences, gold: Sentences, unknown: str) -> list[str]:
@@ -67,8 +64,8 @@ def gaussian(train: Sentences, dev: Sentences, gold: Sentences, unknown: str) ->
     how = GradientTraining(score=lambda model: share_right(model, dev))
     cells = []
     for covariance in COVARIANCES:
-        options = replace(TAGGING, covariance=covariance, epochs=8, max_length=200)
-        cells.append(accuracy(GmLvegTagger(options=options, unknown=unknown).fit(train, how), gold))
+        model = GmLvegTagger(covariance=covariance, epochs=8, max_length=200, unknown=unknown)
+        cells.append(accuracy(model.fit(train, how), gold))
     return cells
 
 

@@ -14,15 +14,16 @@ import pytest
 from latree import LatreeError, Tree, load
 from latree.cli.training import Reporter
 from latree.data import toy
+from latree.kinds.lvg.options import LvgOptions
 from latree.kinds.lvg.parser import Lvg
-from latree.kinds.lvg.split_merge import Progress, SplitMergeOptions
+from latree.kinds.lvg.split_merge import Progress
 from latree.kinds.lvg.subtyped import Subtyped, Training
 from latree.kinds.lvg.tagger import LvgTagger
 from latree.learning.checkpoint import Checkpoint
 from tests.command import latree, toy_trees, write_conllu
 
-QUICK = SplitMergeOptions(split_iterations=6, merge_iterations=3, smooth_iterations=2)
-CLI = ("--split-iterations", "6", "--merge-iterations", "3", "--smooth-iterations", "2")
+QUICK = LvgOptions(split_iterations=6, merge_iterations=3, smooth_iterations=2)
+CLI = ("--split-iterations", "6", "--smooth-iterations", "2")
 
 
 def trees() -> list[Tree]:
@@ -35,7 +36,7 @@ def parser(**changes: Any) -> Lvg:
 
 
 def tagger(**changes: Any) -> LvgTagger:
-    options: dict[str, Any] = {"subtypes": 8, "seed": 5, "options": QUICK}
+    options: dict[str, Any] = {"subtypes": 8, "seed": 5, "split_iterations": 6, "smooth_iterations": 2}
     return LvgTagger(**options | changes)
 
 
@@ -145,7 +146,7 @@ def test_a_model_is_no_checkpoint(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["trees", "tags"])
 def test_resume(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = toy("dev") if kind == "trees" else write_conllu(tmp_path / "dev.conllu", trees())
-    size = ("--rounds", "2") if kind == "trees" else ("--subtypes", "4")
+    size = ("--rounds", "2", "--merge-iterations", "3") if kind == "trees" else ("--subtypes", "4")
     command = ("train", "lvg", source, *size, *CLI)
     whole = latree(*command, "-o", tmp_path / "whole", "--quiet")
     assert (whole.code, whole.err) == (0, "")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from latree import __version__
 from latree.data import toy
-from latree.kinds.gm_lveg.tagger import TAGGING, GmLvegTagger
+from latree.kinds.gm_lveg.options import GmLvegOptions
+from latree.kinds.gm_lveg.tagger import GmLvegTagger
 from latree.kinds.registry import load
 from tests.command import SLEEPS, done, latree, model, toy_trees, write_conllu
 
@@ -55,9 +55,10 @@ def test_options_of_a_pcfg(tmp_path: Path) -> None:
     done("train", "pcfg", toy("train"), "-o", tmp_path / "m", *shape, *labels, "--resume", "--quiet")
     header = json.loads(done("show", "-m", tmp_path / "m", "--json").out)
     assert header["kind"] == "pcfg"
-    assert header["binarization"] == {"direction": "left", "horizontal": 1, "vertical": 2}
+    assert header["options"]["binarization"] == {"direction": "left", "horizontal": 1, "vertical": 2}
     cuts = {"phrase_cuts": "-", "tag_cuts": "|", "prefix_end": "+", "empties": [], "collapse": False}
-    assert header["labels"] | cuts == header["labels"]
+    labels_read = header["options"]["labels"]
+    assert labels_read | cuts == labels_read
     assert header["lexicon"]["options"]["rare"] == 5
     assert (
         header["lexicon"]["scheme"] != json.loads(done("show", "-m", model("pcfg"), "--json").out)["lexicon"]["scheme"]
@@ -138,7 +139,7 @@ def test_train_a_gm_lveg_tagger(tmp_path: Path) -> None:
     assert told.count("dev (dev.conllu): token") == 2
     found = load(tmp_path / "m")
     assert isinstance(found, GmLvegTagger)
-    assert found.options == replace(TAGGING, epochs=1, dim=2)
+    assert found.options == GmLvegOptions.for_tagger(epochs=1, dim=2)
     assert done("tag", "-m", tmp_path / "m", "--alone", stdin=SLEEPS).out == "the/DT teacher/NN sleeps/VB ./.\n"
 
 
@@ -161,7 +162,7 @@ def test_train_gm_lveg(tmp_path: Path) -> None:
     assert (wrong.code, wrong.err) == (1, "latree: --alone is for gm-lveg; this is a hmm\n")
     wrong = latree("train", "gm-lveg", part, "--subtypes", "4", "-o", path)
     assert wrong.code == 2
-    assert "--subtypes is for lvg; gm-lveg has no use for it" in " ".join(wrong.err.split())
+    assert "--subtypes is for lvg, lvg-d; gm-lveg has no use for it" in " ".join(wrong.err.split())
 
 
 def test_train_lvg_d(tmp_path: Path) -> None:
@@ -182,4 +183,4 @@ def test_train_lvg_d(tmp_path: Path) -> None:
     assert done("tag", "-m", tmp_path / "t.latree", stdin="the girl sees a letter .\n").lines[0].startswith("the/DT")
     wrong = latree("train", "lvg-d", part, "--start", "treebank", "-o", path)
     assert wrong.code == 2
-    assert "--start treebank is not for lvg-d" in " ".join(wrong.err.split())
+    assert "'treebank' is not one of 'generative', 'zero'" in " ".join(wrong.err.split())

@@ -111,8 +111,11 @@ def test_conllu_for_a_parser_and_columns_from_a_pipe(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["train", "lvgx", toy("dev"), "-o", "m"], "lvgx"),
-        (["train", "hmm", toy("dev"), "-o", "m", "--vertical", "2"], "--vertical is for pcfg; hmm has no use for it"),
-        (["train", "pcfg", toy("dev"), "-o", "m", "--column", "xpos"], "--column is for hmm; pcfg has no use for it"),
+        (["train", "hmm", toy("dev"), "-o", "m", "--vertical", "2"], "lvg-d, pcfg; hmm has no use for it"),
+        (
+            ["train", "pcfg", toy("dev"), "-o", "m", "--column", "xpos"],
+            "--column is for gm-lveg, hmm, lvg, lvg-d; pcfg",
+        ),
         (["train", "pcfg", toy("dev")], "--output"),
         (["parse", "--jobs", "0"], "--jobs"),
         (["parse", "--objective", "best"], "--objective"),

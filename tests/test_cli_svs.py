@@ -36,7 +36,7 @@ def test_options_reach_the_model(tmp_path: Path) -> None:
     assert isinstance(made, Svs)
     options = {"headwords": 20, "clusters": 2, "refinements": 2, "rule_smoothing": 1.5, "word_smoothing": 0.25}
     assert made.options.to_json() | options == made.options.to_json()
-    assert (made.seed, made.training["seed"], made.binarization.heads.name) == (3, 3, "penn")  # type: ignore[attr-defined]
+    assert (made.options.seed, made.training["seed"], made.binarization.heads.name) == (3, 3, "penn")  # type: ignore[attr-defined]
     assert (made.concepts, len(made.headwords.words)) == (2, 20)
 
 

@@ -30,10 +30,10 @@ from latree.compare.html import comparison_page
 from latree.compare.runs import Contender, Run, common_labels, run, run_all
 from latree.compare.tables import tables
 from latree.errors import LatreeError
+from latree.kinds.gm_lveg.options import GmLvegOptions
 from latree.kinds.gm_lveg.parser import GmLveg
-from latree.kinds.gm_lveg.training import LvegOptions
+from latree.kinds.lvg.options import LvgOptions
 from latree.kinds.lvg.parser import Lvg
-from latree.kinds.lvg.split_merge import SplitMergeOptions
 from latree.kinds.pcfg.model import Pcfg
 from latree.kinds.product.model import Product
 from latree.scoring.evalb import Summary, score_pair
@@ -42,7 +42,7 @@ from latree.text.tree import Tree
 from tests.command import done, latree, model, toy_trees, write_conllu
 
 NO_PRODUCT = "a pcfg cannot be multiplied; lvg, lvg-d and gm-lveg can"
-QUICK = SplitMergeOptions(split_iterations=4, merge_iterations=3, smooth_iterations=2)
+QUICK = LvgOptions(split_iterations=4, merge_iterations=3, smooth_iterations=2)
 EVIL = "<script>alert(1)</script>"
 K = 10
 T = TypeVar("T")
@@ -227,7 +227,7 @@ def test_parameters_of_subtypes_are_cells_that_are_not_zero() -> None:
 
 
 def test_parameters_of_mixtures_are_all_their_numbers() -> None:
-    one = GmLveg(pruner=_pcfg(), options=LvegOptions(epochs=0, start="treebank"))
+    one = GmLveg(pruner=_pcfg(), options=GmLvegOptions(epochs=0, start="treebank"))
     one.fit(toy_trees("dev"))
     slots = one.components.slot[: int(one.components.first[len(one.grammar.rules)])]
     dim = one.mixtures.mean.shape[1] + one.mixtures.log_sd.shape[1]

@@ -10,20 +10,21 @@ import pytest
 
 from latree import Hmm, LatreeError, Pcfg, Tree, load, read_trees
 from latree.data import toy
+from latree.kinds.gm_lveg.options import GmLvegOptions
 from latree.kinds.gm_lveg.parser import GmLveg
 from latree.kinds.gm_lveg.start import Cube, from_subtypes, points
 from latree.kinds.gm_lveg.tagger import GmLvegTagger
-from latree.kinds.gm_lveg.training import Learner, LvegOptions
+from latree.kinds.gm_lveg.training import Learner
+from latree.kinds.lvg.options import LvgOptions
 from latree.kinds.lvg.parser import ACCURATE, Lvg
-from latree.kinds.lvg.split_merge import SplitMergeOptions
 from latree.kinds.pruned import GradientTraining
 from latree.learning.checkpoint import Checkpoint
 from latree.lexicon.lexical_rules import LexicalRules
 from latree.lexicon.signatures import Scheme
 from latree.text.labels import LabelRules
 
-QUICK = SplitMergeOptions(split_iterations=20, merge_iterations=10, smooth_iterations=5)
-SMALL = LvegOptions(dim=2, components=2, word_components=2, grow=0, looseness=1.0, epochs=2, batch=16)
+QUICK = LvgOptions(split_iterations=20, merge_iterations=10, smooth_iterations=5)
+SMALL = GmLvegOptions(dim=2, components=2, word_components=2, grow=0, looseness=1.0, epochs=2, batch=16)
 
 
 @pytest.fixture(scope="module")
@@ -272,7 +273,7 @@ def test_words_that_the_mixtures_do_not_know(model: GmLveg) -> None:
 def test_tagging(tagged: list[tuple[list[str], list[str]]], tmp_path: Path) -> None:
     seen: list[float] = []
     how = GradientTraining(after_epoch=lambda model, report: seen.append(report.log_likelihood))
-    model = GmLvegTagger(options=replace(SMALL, epochs=4)).fit(tagged, how)
+    model = GmLvegTagger(dim=2, components=2, epochs=4, batch=16).fit(tagged, how)
     assert seen == sorted(seen)
     assert seen[-1] < 0
     model.save(tmp_path / "t.latree")
@@ -292,7 +293,7 @@ def test_held_out_data_says_whether_a_tagger_asks_its_hmm(
     def score(model: GmLvegTagger) -> float:
         return 2.0 if model.joint == (better == "together") else 1.0
 
-    options = replace(SMALL, epochs=1)
+    options = GmLvegOptions.for_tagger(dim=2, components=2, epochs=1, batch=16)
     assert not GmLvegTagger(options=options).fit(tagged[:60]).joint  # nobody to say
     model = GmLvegTagger(options=options).fit(tagged[:60], GradientTraining(score=score))
     assert model.joint == (better == "together")

@@ -15,25 +15,26 @@ from latree.inference.forms.multiscale import MultiScale, expanded, tree_sizes
 from latree.inference.forms.sparse import sparse, with_entries, zeros_like
 from latree.inference.subtypes import Layout
 from latree.inference.sweep import infer
+from latree.kinds.lvg.options import LvgOptions
 from latree.kinds.lvg.parser import Lvg
-from latree.kinds.lvg.split_merge import SplitMergeOptions
 from latree.kinds.lvg.tagger import LvgTagger
 from latree.kinds.lvg_d.loglinear import Batch, log_likelihood
 from latree.kinds.lvg_d.model import LoglinearModel
+from latree.kinds.lvg_d.options import LvgDOptions
 from latree.kinds.lvg_d.parser import LvgD
 from latree.kinds.lvg_d.refinement import Refinement
 from latree.kinds.lvg_d.shards import Spread
 from latree.kinds.lvg_d.span_features import Words
 from latree.kinds.lvg_d.start import grown
 from latree.kinds.lvg_d.tagger import LvgDTagger
-from latree.kinds.lvg_d.training import LoglinearOptions, Objective, fit_leg
+from latree.kinds.lvg_d.training import Objective, fit_leg
 from latree.kinds.pruned import GradientTraining
 from latree.learning.checkpoint import Checkpoint
 from latree.learning.owlqn import OwlQn, subgradient_violation
 from latree.text.labels import LabelRules
 
-QUICK = SplitMergeOptions(split_iterations=20, merge_iterations=10, smooth_iterations=5)
-SMALL = LoglinearOptions(epochs=2, iterations=4, batch=32, penalty="l2", strength=1.0)
+QUICK = LvgOptions(split_iterations=20, merge_iterations=10, smooth_iterations=5)
+SMALL = LvgDOptions(epochs=2, iterations=4, batch=32, penalty="l2", strength=1.0)
 SCALES = replace(SMALL, scales=True, penalty="l1", strength=0.1, gain=1.0)
 FROM_ZERO = replace(SCALES, start="zero", strength=0.01)
 LEG = replace(SMALL, epochs=1)
@@ -58,7 +59,7 @@ def tagged(trees: list[Tree]) -> Tagged:
 
 @pytest.fixture(scope="module")
 def hmm(tagged: Tagged) -> LvgTagger:
-    return LvgTagger(subtypes=2, options=QUICK).fit(tagged)
+    return LvgTagger(subtypes=2, split_iterations=20, smooth_iterations=5).fit(tagged)
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +113,7 @@ def test_so_it_is_at_several_scales(multiscale: LvgD, trees: list[Tree]) -> None
 
 
 @pytest.mark.parametrize("options", [LEG, replace(SCALES, epochs=1)])
-def test_so_it_is_of_taggers(hmm: LvgTagger, tagged: Tagged, options: LoglinearOptions) -> None:
+def test_so_it_is_of_taggers(hmm: LvgTagger, tagged: Tagged, options: LvgDOptions) -> None:
     check_gradient(LvgDTagger(options=options, pruner=hmm).fit(tagged), tagged)
 
 
@@ -298,7 +299,7 @@ def test_what_is_zero_is_not_divided(multiscale: LvgD) -> None:
 @pytest.mark.parametrize(
     "options", [SMALL, SCALES, FROM_ZERO, replace(SMALL, penalty="l1"), replace(SMALL, start="zero")]
 )
-def test_training_raises_the_likelihood(trees: list[Tree], lvg: Lvg, options: LoglinearOptions) -> None:
+def test_training_raises_the_likelihood(trees: list[Tree], lvg: Lvg, options: LvgDOptions) -> None:
     seen: list[float] = []
     how = GradientTraining(after_epoch=lambda model, report: seen.append(report.log_likelihood))
     LvgD(options=replace(options, stochastic=1), pruner=lvg).fit(trees, how)
@@ -401,7 +402,7 @@ def test_parses_have_honest_probabilities(multiscale: LvgD, trees: list[Tree]) -
 
 @pytest.mark.parametrize("options", [SMALL, SCALES, FROM_ZERO])
 def test_a_training_cut_short_goes_on_exactly(
-    trees: list[Tree], lvg: Lvg, options: LoglinearOptions, tmp_path: Path
+    trees: list[Tree], lvg: Lvg, options: LvgDOptions, tmp_path: Path
 ) -> None:
     class StopError(Exception):
         pass

@@ -16,24 +16,24 @@ import pytest
 
 from latree.arrays import NONE, Floats
 from latree.inference.forms.multiscale import MultiScale, expanded
+from latree.kinds.lvg.options import LvgOptions
 from latree.kinds.lvg.parser import Lvg
-from latree.kinds.lvg.split_merge import SplitMergeOptions
 from latree.kinds.lvg.tagger import LvgTagger
 from latree.kinds.lvg_d.model import LoglinearModel
+from latree.kinds.lvg_d.options import LvgDOptions
 from latree.kinds.lvg_d.parser import LvgD
 from latree.kinds.lvg_d.refinement import Refinement
 from latree.kinds.lvg_d.showcase import KINDS, SKETCHED, LoglinearShowcase, Moved, Sketch, category_lines, sketch_lines
 from latree.kinds.lvg_d.showcase_html import loglinear_page
 from latree.kinds.lvg_d.start import log_rules
 from latree.kinds.lvg_d.tagger import LvgDTagger
-from latree.kinds.lvg_d.training import LoglinearOptions
 from latree.kinds.registry import load
 from tests.command import done, latree, toy_trees
 from tests.pages import EVIL, Reader
 
-QUICK = SplitMergeOptions(split_iterations=10, merge_iterations=5, smooth_iterations=3)
+QUICK = LvgOptions(split_iterations=10, merge_iterations=5, smooth_iterations=3)
 Model = TypeVar("Model", LvgD, LvgDTagger)
-SMALL = LoglinearOptions(epochs=1, iterations=4, batch=32)
+SMALL = LvgDOptions(epochs=1, iterations=4, batch=32)
 SCALES = replace(SMALL, scales=True, penalty="l1", strength=0.1)
 
 
@@ -61,10 +61,14 @@ def _scales() -> LvgD:
     return _divided_at_random(_trained())
 
 
+def _hmm(subtypes: int) -> LvgTagger:
+    return LvgTagger(subtypes=subtypes, split_iterations=10, smooth_iterations=3)
+
+
 @cache
 def _tagger() -> LvgDTagger:
     sentences = [(tree.words(), tree.tags()) for tree in toy_trees("dev")]
-    return _divided_at_random(LvgDTagger(options=SCALES, pruner=LvgTagger(subtypes=4, options=QUICK)).fit(sentences))
+    return _divided_at_random(LvgDTagger(options=SCALES, pruner=_hmm(4)).fit(sentences))
 
 
 def _divided_at_random(model: Model) -> Model:
@@ -441,7 +445,7 @@ def test_the_page_has_every_category_and_no_loose_ends(make: Make) -> None:
 
 
 def test_the_page_escapes_what_the_model_says() -> None:
-    model = LvgDTagger(options=replace(SMALL, epochs=0), pruner=LvgTagger(subtypes=2, options=QUICK))
+    model = LvgDTagger(options=replace(SMALL, epochs=0), pruner=_hmm(2))
     model.fit([([f"'>{EVIL}&amp;", "\ud800"], [EVIL, "\x00"])] * 3)
     model.delta[:] = 1.0
     model.training = {EVIL: {EVIL: [EVIL]}}

@@ -24,18 +24,18 @@ from latree.kinds.gm_lveg.growth import (
     overlap,
     regrow,
 )
+from latree.kinds.gm_lveg.options import GmLvegOptions
 from latree.kinds.gm_lveg.parser import GmLveg
-from latree.kinds.gm_lveg.training import LvegOptions
+from latree.kinds.lvg.options import LvgOptions
 from latree.kinds.lvg.parser import Lvg
-from latree.kinds.lvg.split_merge import SplitMergeOptions
 from latree.kinds.pruned import GradientTraining
 from latree.learning.checkpoint import Checkpoint
 from latree.text.labels import LabelRules
 from tests.grammars import SEEDS
 from tests.mixtures import CASES, Case
 
-QUICK = SplitMergeOptions(split_iterations=20, merge_iterations=10, smooth_iterations=5)
-GROWING = LvegOptions(dim=2, components=1, word_components=1, epochs=3, batch=16, grow=2)
+QUICK = LvgOptions(split_iterations=20, merge_iterations=10, smooth_iterations=5)
+GROWING = GmLvegOptions(dim=2, components=1, word_components=1, epochs=3, batch=16, grow=2)
 
 
 def log_z(case: Case, parts: Components, weights: Mixtures) -> Floats:

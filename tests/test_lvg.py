@@ -22,15 +22,15 @@ from latree.inference.search import OBJECTIVES, Objective, Search
 from latree.inference.subtypes import History
 from latree.inference.sweep import inside_only
 from latree.inference.viterbi import viterbi_edges
+from latree.kinds.lvg.options import LvgOptions
 from latree.kinds.lvg.parser import ACCURATE, FAST, Lvg
-from latree.kinds.lvg.split_merge import SplitMergeOptions
 from latree.kinds.model import Trouble
 from latree.text.binary import Node
 from tests.enumerate import PHRASES, ROOT, TAGS, weights_of
 from tests.forests import all_edge_sets, subtype_weights
 from tests.grammars import SEEDS, example, full_forest, random_tensors
 
-QUICK = SplitMergeOptions(split_iterations=20, merge_iterations=10, smooth_iterations=5)
+QUICK = LvgOptions(split_iterations=20, merge_iterations=10, smooth_iterations=5)
 SHORT = ["you", "like", "these", "books", "."]
 
 
@@ -74,7 +74,7 @@ def test_a_file_gives_the_same_parses(model: Lvg, dev: list[Tree], tmp_path: Pat
     model.save(tmp_path / "model")
     again = load(tmp_path / "model")
     assert isinstance(again, Lvg)
-    assert (again.options, again.history.rounds, again.cascade) == (QUICK, 3, FAST)
+    assert (again.options, again.history.rounds, again.cascade) == (model.options, 3, FAST)
     sentences = [tree.words() for tree in dev[:40]]
     assert list(again.parse_all(sentences)) == list(model.parse_all(sentences))
 

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from latree import Hmm, load, score_tags
-from latree.kinds.lvg.split_merge import Progress, SplitMergeOptions
+from latree.kinds.lvg.options import LvgOptions
+from latree.kinds.lvg.split_merge import Progress
 from latree.kinds.lvg.subtyped import Training
 from latree.kinds.lvg.tagger import LvgTagger
 from tests.command import toy_trees
 
-QUICK = SplitMergeOptions(split_iterations=15, smooth_iterations=4)
+QUICK = LvgOptions.for_tagger(split_iterations=15, smooth_iterations=4)
 Sentences = list[tuple[list[str], list[str]]]
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from latree.inference.subtypes import History
 from latree.kinds.hmm.model import Hmm
+from latree.kinds.lvg.options import LvgOptions
 from latree.kinds.lvg.parser import Lvg
-from latree.kinds.lvg.split_merge import SplitMergeOptions
 from latree.kinds.lvg.tagger import LvgTagger
 from latree.kinds.model import ForestModel
 from latree.kinds.pcfg.model import Pcfg
@@ -25,7 +25,7 @@ from latree.text.tree import Tree
 from tests.command import done, latree, toy_trees
 from tests.pages import EVIL, Reader
 
-QUICK = SplitMergeOptions(split_iterations=4, merge_iterations=3, smooth_iterations=2)
+QUICK = LvgOptions(split_iterations=4, merge_iterations=3, smooth_iterations=2)
 
 
 def _tagged() -> list[tuple[list[str], list[str]]]:
@@ -39,7 +39,7 @@ def _lvg() -> Lvg:
 
 @cache
 def _tagger() -> LvgTagger:
-    return LvgTagger(subtypes=2, options=QUICK).fit(_tagged())
+    return LvgTagger(subtypes=2, split_iterations=4, smooth_iterations=2).fit(_tagged())
 
 
 @pytest.fixture(scope="module")

@@ -13,13 +13,13 @@ from latree.errors import LatreeError
 from latree.inference.forms.sparse import sparse
 from latree.inference.grammar import count_rules
 from latree.inference.subtypes import Layout
+from latree.kinds.lvg.options import LvgOptions
 from latree.kinds.lvg.parser import Lvg
 from latree.kinds.lvg.smoothing import Smoother
 from latree.kinds.lvg.split_merge import (
     Expectation,
     Progress,
     Refined,
-    SplitMergeOptions,
     _merge_into,
     first_grammar,
     fit,
@@ -32,11 +32,12 @@ from latree.kinds.lvg.subtyped import Training
 from latree.kinds.parser import tagged_sentences
 from latree.learning.climbing import check_climb
 from latree.learning.latent_treebank import LatentTreebank
-from latree.lexicon.words import Lexicon, LexiconOptions
+from latree.lexicon.options import LexiconOptions
+from latree.lexicon.words import Lexicon
 from latree.text.tree import Tree
 from tests.command import toy_trees
 
-QUICK = SplitMergeOptions(split_iterations=12, merge_iterations=6, smooth_iterations=3)
+QUICK = LvgOptions(split_iterations=12, merge_iterations=6, smooth_iterations=3)
 STILL = replace(QUICK, noise=0.0)
 # Every label at most once in a tree.
 ONCE = """

@@ -19,11 +19,13 @@ from latree.kinds.parser import tagged_sentences
 from latree.kinds.svs.choice import chosen_edges
 from latree.kinds.svs.counts import HeadCounts, Headwords, Structure, count_heads, head_relations, normalised, structure
 from latree.kinds.svs.learning import FactoredEm, SvsWeights, from_counts, rule_weights, smoothed
-from latree.kinds.svs.model import Svs, SvsOptions
+from latree.kinds.svs.model import Svs
+from latree.kinds.svs.options import SvsOptions
 from latree.kinds.svs.relational_clusters import PairCounts
 from latree.kinds.svs.relations import ANY, HeadBinarization, Relation, relation_of
 from latree.learning.latent_treebank import LatentTreebank, LexicalLayout
-from latree.lexicon.words import Lexicon, LexiconOptions
+from latree.lexicon.options import LexiconOptions
+from latree.lexicon.words import Lexicon
 from latree.text.binary import Node, Symbol
 from latree.text.heads import HeadRules
 from tests import svs_loops
@@ -467,7 +469,7 @@ def test_saved_and_loaded(train: list[Tree], dev: list[Tree], tmp_path: Path, cl
     model.save(tmp_path / "svs.latree")
     again = load(tmp_path / "svs.latree")
     assert isinstance(again, Svs)
-    assert (again.options, again.seed, again.headwords.words) == (options, 3, model.headwords.words)
+    assert (again.options, again.options.seed, again.headwords.words) == (model.options, 3, model.headwords.words)
     for choice in ("vector", "concept"):
         again.choice = model.choice = choice  # type: ignore[assignment]
         assert list(map(outline, parses(again, dev, "viterbi"))) == list(map(outline, parses(model, dev, "viterbi")))

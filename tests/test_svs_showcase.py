@@ -10,7 +10,7 @@ import pytest
 from latree import LabelRules, LatreeError, Svs, Tree
 from latree.inference.forest import UnknownRuleError
 from latree.kinds.svs.derivations import all_derivations
-from latree.kinds.svs.model import SvsOptions
+from latree.kinds.svs.options import SvsOptions
 from latree.kinds.svs.showcase import SvsShowcase
 from latree.text.heads import HeadRules
 from tests.command import SLEEPS_TREE, toy_trees

@@ -16,12 +16,12 @@ from latree.data import toy
 from latree.errors import LatreeError
 from latree.inference.grammar import count_rules
 from latree.inference.subtypes import Layout, regroup
+from latree.kinds.lvg.options import LvgOptions, VariationalOptions
 from latree.kinds.lvg.parser import Lvg
 from latree.kinds.lvg.split_merge import (
     Expectation,
     Progress,
     Refined,
-    SplitMergeOptions,
     first_grammar,
     fit,
     keep_all,
@@ -30,16 +30,17 @@ from latree.kinds.lvg.split_merge import (
 )
 from latree.kinds.lvg.subtyped import Training
 from latree.kinds.lvg.variational import MeanField, contract, merged_halves, used
-from latree.kinds.lvg.variational_prior import RulePrior, VariationalOptions, WordPrior, break_stick, digamma
+from latree.kinds.lvg.variational_prior import RulePrior, WordPrior, break_stick, digamma
 from latree.kinds.parser import tagged_sentences
 from latree.kinds.registry import load
 from latree.learning.checkpoint import Checkpoint
 from latree.learning.latent_treebank import LatentTreebank
-from latree.lexicon.words import Lexicon, LexiconOptions
+from latree.lexicon.options import LexiconOptions
+from latree.lexicon.words import Lexicon
 from latree.text.tree import Tree
 from tests.command import done, latree, toy_trees
 
-QUICK = SplitMergeOptions(split_iterations=8)
+QUICK = LvgOptions(split_iterations=8)
 PRIOR = VariationalOptions(truncation=4, iterations=8)
 TREES = [
     Tree.read(line)
@@ -63,7 +64,7 @@ def prepared(trees: list[Tree], rounds: int = 1, noise: float = 20.0) -> tuple[L
     sentences = tagged_sentences(grammar, nodes)
     lexicon = Lexicon.count(sentences, len(grammar.tags), "neutral", LexiconOptions(rare=1))
     treebank = LatentTreebank.of(grammar, nodes, lexicon)
-    options, rng = SplitMergeOptions(noise=noise), np.random.default_rng(3)
+    options, rng = LvgOptions(noise=noise), np.random.default_rng(3)
     state = first_grammar(treebank, counts, options, rng)
     for _ in range(rounds):
         state = split(state, options, rng)
@@ -348,7 +349,7 @@ def planted(sentences: int = 300) -> list[Tree]:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_prior_allows_no_more_subtypes_than_were_planted(seed: int) -> None:
     # Whether agreement (NP and VP) is found depends on the start: EM must leave the saddle between equal halves.
-    options = SplitMergeOptions(noise=20.0, split_iterations=100)
+    options = LvgOptions(noise=20.0, split_iterations=100)
     prior = VariationalOptions(truncation=8)
     model = Lvg(estimator="variational", prior=prior, options=options, seed=seed).fit(planted())
     size = {str(symbol): n for symbol, n in zip(model.grammar.symbols, model.size.tolist(), strict=True)}
@@ -380,7 +381,7 @@ def test_it_is_an_ordinary_model(tmp_path: Path) -> None:
     model.save(tmp_path / "model")
     loaded = load(tmp_path / "model")
     assert isinstance(loaded, Lvg)
-    assert loaded.training["prior"]["truncation"] == 4
+    assert loaded.options.prior.truncation == 4
     for tree in trees[:10]:
         parse = loaded.parse(tree.words())
         assert parse.status == "ok"

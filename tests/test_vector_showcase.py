@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from latree.kinds.gm_lveg.model import GaussianModel
+from latree.kinds.gm_lveg.options import GmLvegOptions
 from latree.kinds.gm_lveg.parser import GmLveg
 from latree.kinds.gm_lveg.showcase import (
     REGIONS,
@@ -24,9 +25,8 @@ from latree.kinds.gm_lveg.showcase import (
 )
 from latree.kinds.gm_lveg.showcase_html import _Labels, vector_page
 from latree.kinds.gm_lveg.tagger import GmLvegTagger
-from latree.kinds.gm_lveg.training import LvegOptions
+from latree.kinds.lvg.options import LvgOptions
 from latree.kinds.lvg.parser import Lvg
-from latree.kinds.lvg.split_merge import SplitMergeOptions
 from latree.kinds.pcfg.model import Pcfg
 from latree.kinds.registry import load
 from latree.text.labels import LabelRules
@@ -34,8 +34,8 @@ from latree.text.tree import Tree
 from tests.command import done, latree, toy_trees
 from tests.pages import EVIL, Reader
 
-QUICK = SplitMergeOptions(split_iterations=4, merge_iterations=3, smooth_iterations=2)
-SMALL = LvegOptions(dim=2, components=2, epochs=2, batch=16, spread=0.5)
+QUICK = LvgOptions(split_iterations=4, merge_iterations=3, smooth_iterations=2)
+SMALL = GmLvegOptions(dim=2, components=2, epochs=2, batch=16, spread=0.5)
 
 
 @cache
@@ -46,14 +46,14 @@ def _parser() -> GmLveg:
 
 @cache
 def _tagger() -> GmLvegTagger:
-    options = LvegOptions(dim=3, components=2, epochs=1, batch=16, spread=0.5, covariance="diagonal")
+    options = GmLvegOptions.for_tagger(components=2, epochs=1, batch=16, spread=0.5, covariance="diagonal")
     return GmLvegTagger(options=options).fit([(tree.words(), tree.tags()) for tree in toy_trees("dev")])
 
 
 @cache
 def _flat() -> GmLveg:
     """In one dimension, all means alike, and over a pruner that does not know how often phrases occur."""
-    options = LvegOptions(dim=1, components=1, epochs=0, spread=0.0)
+    options = GmLvegOptions(dim=1, components=1, epochs=0, spread=0.0)
     return GmLveg(options=options, pruner=Pcfg()).fit(toy_trees("dev"))
 
 
@@ -131,7 +131,7 @@ def test_components_are_those_of_the_model() -> None:
 def test_contexts_are_weighed_by_how_often_their_parents_occur() -> None:
     """At its start the grammar is the treebank's: shares are those of the places where a category stands."""
     trees = toy_trees("dev")
-    model = GmLveg(options=LvegOptions(dim=2, epochs=0), pruner=Lvg(subtypes=1, options=QUICK)).fit(trees)
+    model = GmLveg(options=GmLvegOptions(dim=2, epochs=0), pruner=Lvg(subtypes=1, options=QUICK)).fit(trees)
     showcase = VectorShowcase(model)
     symbol = _symbol(showcase, "PP")
     (only,) = showcase.plain.subtypes(symbol, 99)
@@ -142,7 +142,7 @@ def test_contexts_are_weighed_by_how_often_their_parents_occur() -> None:
 
 def test_sentences_of_a_tagger_begin_as_often_as_they_end() -> None:
     sentences = [(["a", "b"], ["A", "B"])] * 30 + [(["b"], ["B"])] * 10
-    showcase = VectorShowcase(GmLvegTagger(options=LvegOptions(epochs=0)).fit(sentences))
+    showcase = VectorShowcase(GmLvegTagger(epochs=0).fit(sentences))
     told = dict(showcase.contexts(_symbol(showcase, "B")).heaviest(9))
     starts = next(share for owner, share in told.items() if showcase.grammar.rules[owner.rule, 0] == 0)
     assert starts == pytest.approx(10 / 40, abs=0.02)
@@ -268,7 +268,7 @@ def test_an_unknown_category(saved: Path) -> None:
 
 def test_names_of_words_and_classes() -> None:
     sentences = [(["a", "a", "rare"], ["A", "A", "B"]), (["a", "odd"], ["A", "B"])]
-    model = GmLvegTagger(options=LvegOptions(epochs=0)).fit(sentences)
+    model = GmLvegTagger(epochs=0).fit(sentences)
     showcase = VectorShowcase(model)
     names = {showcase.word(owner) for owner in showcase.words(_symbol(showcase, "B")).owners}
     assert "(any other)" in names
@@ -300,7 +300,7 @@ def test_the_page_has_a_map_of_every_category_and_no_loose_ends(make: Any) -> No
 def test_the_page_escapes_what_the_model_says() -> None:
     tree = Tree("ROOT", [Tree(f'"{EVIL}', [Tree(EVIL, word=f"'>{EVIL}&amp;"), Tree("\x00", word="\ud800")])])
     pruner = Lvg(subtypes=2, labels=LabelRules.named("raw"), options=QUICK)
-    model = GmLveg(options=LvegOptions(epochs=0), pruner=pruner).fit([tree] * 3)
+    model = GmLveg(options=GmLvegOptions(epochs=0), pruner=pruner).fit([tree] * 3)
     model.training = {EVIL: {EVIL: [EVIL]}}
     text = vector_page(model, EVIL)
     text.encode()

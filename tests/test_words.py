@@ -14,8 +14,9 @@ from safetensors.numpy import load, save
 
 import latree.lexicon.words
 from latree.errors import LatreeError
+from latree.lexicon.options import LexiconOptions
 from latree.lexicon.signatures import SCHEMES
-from latree.lexicon.words import Lexicon, LexiconOptions, likelihood, smooth
+from latree.lexicon.words import Lexicon, likelihood, smooth
 
 D, N, V = 0, 1, 2
 

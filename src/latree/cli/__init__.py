@@ -1,74 +1,111 @@
-"""The command line.  Modules here import typer and little else at the top: `latree --help` must be quick."""
+"""The command line: a table of commands, whose modules are imported when they are called.
+
+Nothing but typer is imported here: `latree --help` must be quick.
+"""
 
 from __future__ import annotations
 
 import io
 import os
 import sys
-from collections.abc import Callable
-from functools import wraps
-from typing import NoReturn, ParamSpec
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, NamedTuple, NoReturn
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from latree.cli.bench import bench
-from latree.cli.compare import compare
-from latree.cli.evaluate import evaluate
-from latree.cli.import_ import import_
-from latree.cli.parse import parse
-from latree.cli.show import show
-from latree.cli.tag import tag
-from latree.cli.train import train
 from latree.errors import LatreeError
 
-Arguments = ParamSpec("Arguments")
+
+class Command(NamedTuple):
+    """A command of `latree`, or a group of commands."""
+
+    module: str
+    name_there: str  # of the function, or of the group
+    summary: str
+    example: str
+
+
+COMMANDS = {
+    "train": Command("train", "app", "Train a model on a treebank.", "latree train lvg train.mrg -o my.latree"),
+    "parse": Command("parse", "parse", "Parse sentences.", "latree parse --tokenize story.txt > story.mrg"),
+    "tag": Command("tag", "tag", "Tag the words of sentences.", "latree tag -m my.latree story.conllu"),
+    "eval": Command("evaluate", "evaluate", "Score trees or tags.", "latree eval gold.mrg parsed.mrg --by-label"),
+    "compare": Command("compare", "compare", "Compare models on a treebank.", "latree compare gold.mrg -m a -m b"),
+    "show": Command("show", "show", "Show what a model has learned.", "latree show --symbol NP"),
+    "import": Command(
+        "import_", "import_", "Make a model of a Berkeley grammar.", "latree import eng_sm6.gr -o my.latree"
+    ),
+    "bench": Command("bench", "bench", "Measure the speeds of this machine.", "latree bench dev.mrg --jobs 4"),
+}
+STYLE: dict[str, Any] = {"add_completion": False, "pretty_exceptions_enable": False, "rich_markup_mode": None}
+
+
+class Deferred(TyperCommand):
+    """Stands for a command until it is called."""
+
+    def __init__(self, name: str, command: Command) -> None:
+        super().__init__(name=name, help=command.summary)
+        self.command = command
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """Import the command, and go on with that."""
+        return self._load().make_context(info_name, args, parent, **extra)
+
+    def _load(self) -> Any:
+        wanted = getattr(import_module(f"{__name__}.{self.command.module}"), self.command.name_there)
+        if not isinstance(wanted, typer.Typer):
+            function, wanted = wanted, typer.Typer(**STYLE)
+            wanted.command(self.name, epilog=f"Example: {self.command.example}")(function)
+        return typer.main.get_command(wanted)
+
+
+class Commands(TyperGroup):
+    """All commands, none of them imported; what goes wrong in any of them is told here."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = {name: Deferred(name, command) for name, command in COMMANDS.items()}
+
+    def invoke(self, ctx: Any) -> Any:
+        with _faults_told():
+            return super().invoke(ctx)
+
 
 app = typer.Typer(
-    help="Latent-subtype grammars for parsing and tagging.",
+    cls=Commands,
     no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Example: echo 'The cat sat on the mat .' | latree parse --draw",
+    **STYLE | {"add_completion": True},
 )
 
 
-def _guarded(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
-    """Faults that the user can mend are one line, not a traceback.  This lies inside typer, which has its own ways."""
-
-    @wraps(command)
-    def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
-        try:
-            command(*args, **kwargs)
-        except LatreeError as error:
-            _leave(str(error))
-        except KeyboardInterrupt:
-            _leave("interrupted; what was printed before is complete", 130)
-        except BrokenPipeError:
-            # The reader (head, less) has gone: leave quietly, and keep Python from flushing into the void.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(0)
-        except MemoryError:
-            _leave("out of memory; try --max-length or fewer --jobs")
-        except OSError as error:
-            reason = error.strerror or str(error)
-            _leave(reason if error.filename is None else f"{error.filename}: {reason}")
-
-    return run
+@contextmanager
+def _faults_told() -> Iterator[None]:
+    """Tell faults that the user can mend in one line.  This lies inside typer, which has its own ways."""
+    try:
+        yield
+    except LatreeError as error:
+        _leave(str(error))
+    except KeyboardInterrupt:
+        _leave("interrupted; what was printed before is complete", 130)
+    except BrokenPipeError:
+        # The reader (head, less) has gone: leave quietly, and keep Python from flushing into the void.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except MemoryError:
+        _leave("out of memory; try --max-length or fewer --jobs")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        _leave(reason if error.filename is None else f"{error.filename}: {reason}")
 
 
 def _leave(message: str, code: int = 1) -> NoReturn:
     print(f"latree: {message}", file=sys.stderr)
     sys.exit(code)
-
-
-app.command()(_guarded(train))
-app.command()(_guarded(parse))
-app.command()(_guarded(tag))
-app.command("eval")(_guarded(evaluate))
-app.command()(_guarded(compare))
-app.command()(_guarded(show))
-app.command("import")(_guarded(import_))
-app.command()(_guarded(bench))
 
 
 def _version(wanted: bool) -> None:
@@ -83,7 +120,10 @@ def _version(wanted: bool) -> None:
 def options(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
 ) -> None:
-    """Latent-subtype grammars for parsing and tagging."""
+    """Parse and tag with grammars that learn subtypes of categories, and train such grammars.
+
+    `latree COMMAND --help` tells more about a command.
+    """
 
 
 def main() -> None:

@@ -42,19 +42,19 @@ def run(model: Any, data: Iterable[Any], plan: Plan) -> None:
     """Fit a model, score it, and write it to its file."""
     started, quiet, score = time.process_time(), plan.quiet, _dev_score(plan)
     data = common.with_progress(data, "reading", quiet)
-    if plan.resume and not hasattr(model, "identity") and not quiet:
+    if plan.resume and model.continues is None and not quiet:
         common.note(f"a {model.kind} trains in one pass: there is nothing to resume, training from the start")
     with common.telling_of_compilation(quiet):
         model = _fit(model, data, score, plan)
     model.training |= {"command": shlex.join(["latree", *sys.argv[1:]]), **plan.about}
     model.save(plan.output)  # before the dev score, which is not worth losing a model for
-    if hasattr(model, "identity"):
+    if model.continues is not None:
         _checkpoint_path(plan).unlink(missing_ok=True)
     if not quiet:
-        if getattr(model, "prior", None) is not None and hasattr(model, "history"):
-            common.note(f"subtypes used, of {model.prior.truncation} at most: {used_subtypes(model)}")
+        if getattr(model.options, "estimator", "em") == "variational":
+            common.note(f"subtypes used, of {model.options.prior.truncation} at most: {used_subtypes(model)}")
         common.note(f"{_size(model)}; {time.process_time() - started:.1f} CPU seconds; written to {plan.output}")
-    if score is not None and not hasattr(model, "identity"):
+    if score is not None and model.continues is None:
         model.training["dev"] = score(model)
         model.save(plan.output)
 
@@ -81,14 +81,14 @@ def _dev_score(plan: Plan) -> Dev:
 
 def _fit(model: Any, data: Any, dev: Dev, plan: Plan) -> Any:
     """Fit as the kind of model wants it."""
-    if not hasattr(model, "identity"):
+    if model.continues is None:
         return _fit_concepts(model, data, plan.quiet) if model.kind == "svs" else model.fit(data)
     from latree.learning.checkpoint import Checkpoint
 
     checkpoint = Checkpoint(_checkpoint_path(plan), model.identity())
     if plan.resume and not checkpoint.path.exists():
         common.note(f"{checkpoint.path}: no checkpoint there; training from the start")
-    fit = _fit_in_rounds if hasattr(model, "rounds") else _fit_in_epochs
+    fit = _fit_in_rounds if model.continues == "rounds" else _fit_in_epochs
     return fit(model, data, dev, checkpoint, plan)
 
 
@@ -112,8 +112,7 @@ def _fit_in_rounds(model: Any, data: Any, dev: Dev, checkpoint: Checkpoint, plan
         if dev is not None:
             model.training["dev"] = dev(model)
 
-    rounds = model.rounds if model.subtypes is None else model.subtypes.bit_length() - 1
-    reporter = Reporter(rounds, plan.quiet, score)
+    reporter = Reporter(model.options.planned_rounds, plan.quiet, score)
     return model.fit(data, Training(reporter.watch, reporter.after_round, checkpoint, plan.resume))
 
 

@@ -19,7 +19,7 @@ from latree.arrays import NONE, Floats
 from latree.errors import LatreeError
 from latree.importers.common import Parts, SplitTree, Words, assemble, symbol_of
 from latree.kinds.lvg.parser import Lvg
-from latree.lexicon.words import LexiconOptions
+from latree.lexicon.options import LexiconOptions
 from latree.text.binary import Binarization, Symbol
 
 GZIP, JAVA = b"\x1f\x8b", b"\xac\xed"  # how such files begin

@@ -18,8 +18,9 @@ from latree.files import compact
 from latree.inference.grammar import number_rules
 from latree.inference.subtypes import History, Layout
 from latree.kinds.lvg.parser import Lvg
+from latree.lexicon.options import LexiconOptions
 from latree.lexicon.signatures import make_scheme
-from latree.lexicon.words import Lexicon, LexiconOptions
+from latree.lexicon.words import Lexicon
 from latree.text.binary import Binarization, Symbol
 from latree.text.labels import LabelRules
 from latree.text.tree import unescape
@@ -104,7 +105,6 @@ def assemble(parts: Parts) -> Lvg:
     model = Lvg(labels=labels, binarization=parts.binarization, unknown=words.scheme, lexicon=words.options)
     model.grammar, model.size = grammar, layout.size
     model.history = _history(descents)
-    model.rounds = model.history.rounds
     model.theta = compact(_tensors(layout, parts, [one.leaves for one in descents]))
     model.frequency = expected_frequency(layout, model.theta)
     tags = [(place[s], descents[s].leaves) for s in range(grammar.first_tag, len(descents))]

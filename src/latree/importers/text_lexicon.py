@@ -13,8 +13,8 @@ import numpy as np
 
 from latree.arrays import Floats
 from latree.importers.common import Words
+from latree.lexicon.options import LexiconOptions
 from latree.lexicon.signatures import make_scheme
-from latree.lexicon.words import LexiconOptions
 
 CLASS = "UNK"  # how the names of unknown-word classes begin
 SCHEME = "english"

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latree.arrays import Floats, Longs
-from latree.errors import LatreeError
 from latree.inference.grammar import Grammar
 from latree.jit import kernel
 
@@ -174,10 +173,3 @@ class History:
             if kind.max() > 0:
                 return kind
         return np.zeros(1, np.int64)
-
-
-def doublings(subtypes: int) -> int:
-    """The rounds in which one subtype becomes so many."""
-    if subtypes < 1 or subtypes & (subtypes - 1):
-        raise LatreeError(f"{subtypes} subtypes cannot be reached by doubling; give a power of two")
-    return subtypes.bit_length() - 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
@@ -24,6 +25,8 @@ from latree.inference.sampling import Drawer, sample_derivation
 from latree.inference.search import Coarse, Objective, Search, certified
 from latree.inference.subtypes import Layout
 from latree.inference.sweep import Inference, infer, inside_only
+from latree.kinds.options import ModelOptions
+from latree.kinds.registry import kind_named
 from latree.lexicon.words import Lexicon
 
 Result = TypeVar("Result", bound=Analysis)
@@ -77,6 +80,35 @@ class ForestModel(ABC, Generic[Result]):
     _latest: tuple[Floats, Any] | None = None
     _drawer: Drawer | None = None
 
+    options: Any  # how it is trained, of the class that its kind has for them
+    continues: ClassVar[str | None] = None  # the option that a training cut short may be given more of
+
+    def __init__(self, options: Any = None, **changes: Any) -> None:
+        """Take the options of the kind, or its defaults, with some of them changed."""
+        self.training = {}
+        self.take_options(replace(self.default_options() if options is None else options, **changes))
+
+    @classmethod
+    def options_class(cls) -> type[ModelOptions]:
+        """The class of the options that the kind has."""
+        return kind_named(cls.kind).trained_options
+
+    @classmethod
+    def default_options(cls) -> ModelOptions:
+        """The options of a model about which nothing is said."""
+        return cls.options_class()()
+
+    def take_options(self, options: Any) -> None:
+        """Use these options, in training or as a model file has them."""
+        self.options = options
+
+    def identity(self) -> dict[str, Any]:
+        """Describe what makes a training what it is, as JSON."""
+        options = self.options.to_json()
+        if self.continues is not None:
+            del options[self.continues]
+        return {"kind": self.kind, "options": options}
+
     # -- what a kind of model says for itself
 
     def prepare(self) -> None:
@@ -103,13 +135,13 @@ class ForestModel(ABC, Generic[Result]):
     def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Result:
         """What is given where there is no derivation."""
 
-    @abstractmethod
     def header(self) -> dict[str, Any]:
-        """Options and names, as JSON, that `restore` reads."""
+        """Names and numbers, as JSON, that `restore` reads."""
+        return {}
 
-    @abstractmethod
     def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what a model file holds."""
+        """Take over what a model file holds beside options, grammar, weights and lexicon."""
+        self.prepare()
 
     # -- weights of one subtype a symbol; models with more override these
 
@@ -306,6 +338,7 @@ class ForestModel(ABC, Generic[Result]):
         lexicon = {f"lexicon.{name}": array for name, array in self.lexicon.to_arrays().items()}
         header = {
             **self.header(),
+            "options": self.options.to_json(),
             "symbols": [symbol.to_json() for symbol in self.grammar.symbols],
             "unary_steps": self.grammar.unary_steps,
             "lexicon": self.lexicon.header(),
@@ -314,11 +347,17 @@ class ForestModel(ABC, Generic[Result]):
         return header, {"rules": self.grammar.rules, "theta": self.theta, **lexicon}
 
     @classmethod
+    def stored_options(cls, header: Mapping[str, Any]) -> ModelOptions:
+        """The options in a header."""
+        return cls.options_class().from_json(header["options"])
+
+    @classmethod
     def from_state(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
         from latree.text.binary import Symbol
 
         model = cls()
         model.training = dict(header["training"])
+        model.take_options(model.stored_options(header))
         symbols = tuple(Symbol.from_json(symbol) for symbol in header["symbols"])
         model.grammar = Grammar(symbols, arrays["rules"], int(header["unary_steps"]))
         model.theta = arrays.get("theta", np.zeros(0))  # models with subtypes keep it in a form of their own

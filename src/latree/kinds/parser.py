@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from latree.arrays import Floats
 from latree.errors import LatreeError
@@ -30,6 +29,10 @@ class Parser(ForestModel[Parse]):
     binarization: Binarization
     chart: ChartGrammar  # the coarse grammar
     find: RuleFinder
+
+    def take_options(self, options: Any) -> None:
+        super().take_options(options)
+        self.labels, self.binarization = options.labels, options.binarization
 
     def prepare(self) -> None:
         """Add the tables of the coarse pass."""
@@ -128,20 +131,12 @@ class Parser(ForestModel[Parse]):
         tree = Tree(self.labels.root, [phrase] if phrase is not None else leaves)
         return Parse(tokens, -np.inf, -np.inf, *trouble, tree=tree)
 
-    # -- treebanks and files
+    # -- treebanks
 
     def binarise(self, trees: Iterable[Tree]) -> list[Node]:
         """Cleaned and binarised; trees without words are left out."""
         cleaned = (self.labels.clean(tree) for tree in trees)
         return [self.binarization.apply(tree) for tree in cleaned if tree is not None]
-
-    def header(self) -> dict[str, Any]:
-        return {"labels": self.labels.to_json(), "binarization": self.binarization.to_json()}
-
-    def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.labels = LabelRules.from_json(header["labels"])
-        self.binarization = Binarization.from_json(header["binarization"])
-        self.prepare()
 
 
 def tagged_sentences(grammar: Grammar, nodes: Iterable[Node]) -> list[list[tuple[str, int]]]:

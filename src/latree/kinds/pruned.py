@@ -68,7 +68,16 @@ class PrunedModel(ForestModel[Any]):
     joint: bool = False  # decode by the product with the pruner's posteriors
     certifies = False
     own_name: ClassVar[str]  # of what is not the pruner, for messages
-    seed: int
+    continues = "epochs"
+
+    def __init__(self, options: Any = None, *, pruner: Any = None, **changes: Any) -> None:
+        """`pruner` is a model of the same treebank, trained or not; else the options say what it is."""
+        super().__init__(options, **changes)
+        self.pruner = self.make_pruner() if pruner is None else pruner
+
+    @abstractmethod
+    def make_pruner(self) -> Any:
+        """Make the pruner that the options describe."""
 
     # -- training
 
@@ -117,19 +126,14 @@ class PrunedModel(ForestModel[Any]):
     def take_over(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         """Everything that was learned, from a model file."""
 
-    @abstractmethod
-    def restore_options(self, header: Mapping[str, Any]) -> None:
-        """The options of a model file."""
-
     def adopt(self, pruner: Any) -> None:
         """Take over what the pruner's model of the treebank is made of."""
         self.pruner = pruner
         self.grammar, self.lexicon, self.theta = pruner.grammar, pruner.lexicon, pruner.theta
 
     def identity(self) -> dict[str, Any]:
-        """The options that make a training what it is, as JSON."""
-        pruner = {name: getattr(self.pruner, name, None) for name in ("kind", "rounds", "subtypes", "seed", "unknown")}
-        return {"kind": self.kind, "seed": self.seed, "pruner": pruner}
+        """Describe this training and that of the pruner, of which all rounds count."""
+        return super().identity() | {"pruner": {"kind": self.pruner.kind, "options": self.pruner.options.to_json()}}
 
     def forests(self, examples: Sequence[Example], looseness: float = 1.0) -> tuple[Forest, Forest]:
         """Of some sentences laid end to end: the gold analyses, and what the pruner leaves with the gold kept.
@@ -245,8 +249,8 @@ class PrunedModel(ForestModel[Any]):
     @classmethod
     def from_state(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
         model = cls()
-        model.training, model.seed = dict(header["training"]), int(header["seed"])
-        model.restore_options(header)
+        model.training = dict(header["training"])
+        model.take_options(model.stored_options(header))
         model.take_over(header, arrays)
         return model
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from latree import files, kinds
 from latree.data import english
 from latree.errors import LatreeError
+from latree.kinds.options import ModelOptions
 
 if TYPE_CHECKING:
     from latree.kinds.model import ForestModel
@@ -29,16 +30,27 @@ class Kind:
 
     name: str  # as in `latree train NAME`
     summary: str  # one line for `latree train --help`
+    options: type[ModelOptions] | None = None  # what `latree train` asks for; None: it does not make this kind
     parser: str | None = None  # the place of its parser's class
     tagger: str | None = None  # the place of its tagger's class
     multiplies: bool = False  # whether its parsers can be members of a product
-    trains: bool = True  # whether `latree train` makes it
     pruners: tuple[str, ...] = ()  # the kinds whose code it may import, since its pruners are of these
+
+    @property
+    def trained_options(self) -> type[ModelOptions]:
+        """The options of a kind that `latree train` makes."""
+        if self.options is None:
+            raise LatreeError(f"a {self.name} is not trained, but made of trained models")
+        return self.options
+
+    @property
+    def tagger_name(self) -> str:
+        """What model files call its tagger."""
+        return self.name if self.parser is None else self.name + TAGGER
 
     def places(self) -> dict[str, str]:
         """The places of its classes by the names that model files have for them."""
-        tagger = self.name if self.parser is None else self.name + TAGGER
-        places = {self.name: self.parser, tagger: self.tagger}
+        places = {self.name: self.parser, self.tagger_name: self.tagger}
         return {name: place for name, place in places.items() if place is not None}
 
 
@@ -49,6 +61,11 @@ def all_kinds() -> dict[str, Kind]:
     modules = (import_module(f"{kinds.__name__}.{name}") for name in folders)
     registered = [module.KIND for module in modules if hasattr(module, "KIND")]
     return {kind.name: kind for kind in sorted(registered, key=lambda kind: kind.name)}
+
+
+def trained_kinds() -> list[Kind]:
+    """The kinds that `latree train` makes."""
+    return [kind for kind in all_kinds().values() if kind.options is not None]
 
 
 def kind_named(name: str) -> Kind:

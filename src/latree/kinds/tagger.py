@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from latree.arrays import Floats
 from latree.inference.derivations import Derivation
@@ -15,6 +14,7 @@ from latree.inference.results import Tagging
 from latree.inference.search import Objective, Search
 from latree.inference.trellis import Chain, ChainRules, Trellis, chain, chain_rules, fill_trellis, gold_chain, lattice
 from latree.kinds.model import ForestModel, Trouble
+from latree.kinds.options import ModelOptions
 
 
 class Tagger(ForestModel[Tagging]):
@@ -25,6 +25,14 @@ class Tagger(ForestModel[Tagging]):
     column: str = "upos"  # which column of CoNLL-U it was trained on
     chain: Chain  # the coarse model
     rules: ChainRules
+
+    @classmethod
+    def default_options(cls) -> ModelOptions:
+        return cls.options_class().for_tagger()
+
+    def take_options(self, options: Any) -> None:
+        super().take_options(options)
+        self.column = options.column
 
     def prepare(self) -> None:
         """Add the tables of the coarse pass."""
@@ -106,12 +114,3 @@ class Tagger(ForestModel[Tagging]):
         """Each word's likeliest tag by itself."""
         tags = tuple(self.likeliest_tag(word, first=i == 0) for i, word in enumerate(tokens))
         return Tagging(tokens, -np.inf, -np.inf, *trouble, tags=tags)
-
-    # -- files
-
-    def header(self) -> dict[str, Any]:
-        return {"column": self.column}
-
-    def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.column = str(header["column"])
-        self.prepare()

@@ -9,11 +9,7 @@ import numpy as np
 from latree.arrays import NONE, Floats
 from latree.errors import LatreeError
 from latree.inference.grammar import Grammar
-from latree.lexicon.words import LexiconOptions
 from latree.text.binary import Symbol
-
-# Chosen on the dev parts of seven tagging sets: a tagger gains from a sharper idea of what is rare.
-TAGGER_LEXICON = LexiconOptions(rare=3)
 
 
 def code_tags(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from latree.arrays import Floats
 from latree.errors import LatreeError
+from latree.lexicon.options import LexiconOptions
 from latree.lexicon.signatures import Scheme, Token, make_scheme, read_scheme
 
 Integers = NDArray[np.int64]
@@ -32,17 +33,6 @@ _ARRAYS: dict[str, Any] = {
     "signature_count": np.float32,
 }
 _STRINGS = ("vocabulary", "signatures")
-
-
-@dataclass(frozen=True)
-class LexiconOptions:
-    """What counts as rare, and how strongly P(t|w) is drawn towards p_u; the defaults are the Berkeley parser's."""
-
-    rare: int = 20  # words with at most this many tokens stand in for the unseen
-    known: float = 0.1  # weight of p_u for a known word ...
-    frequent: float = 0.0001  # ... and for one with more than `often` tokens
-    often: int = 100
-    unknown: float = 0.5  # weight of p_u for a signature
 
 
 # --- formulas; an item's counts may have any number of axes after the first, such as tag, or tag and subtype
@@ -236,7 +226,7 @@ class Lexicon:
 
     def header(self) -> dict[str, Any]:
         """What of the lexicon is not arrays, as JSON values."""
-        return {"scheme": self.scheme.header(), "options": asdict(self.options)}
+        return {"scheme": self.scheme.header(), "options": self.options.to_json()}
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays of a model file; words are UTF-8 bytes, one a line."""
@@ -249,7 +239,7 @@ class Lexicon:
         wide = {np.int32: np.int64, np.float32: np.float64}
         parts: dict[str, Any] = {name: arrays[name].astype(wide[kind]) for name, kind in _ARRAYS.items()}
         parts |= {name: unpack_strings(arrays[name]) for name in _STRINGS}
-        return cls(**parts, scheme=read_scheme(header["scheme"]), options=LexiconOptions(**header["options"]))
+        return cls(**parts, scheme=read_scheme(header["scheme"]), options=LexiconOptions.from_json(header["options"]))
 
 
 def _check(frequency: Mapping[str, int]) -> None:

@@ -6,12 +6,13 @@ of the same name, or a tag that is really called "@", cannot be confused.  No fu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, get_args
 
 from latree.errors import LatreeError
+from latree.options import Options, option
 from latree.text.tree import Tree
 
 Kind = Literal["root", "phrase", "tag", "part"]
@@ -66,7 +67,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Binarization:
+class Binarization(Options):
     """How nodes with more than two children become binary, and how much context their symbols keep.
 
     "right" (the papers' word) splits off the rightmost child at the top, so the parts lean left:
@@ -74,9 +75,19 @@ class Binarization:
     `vertical` counts a node's own label, so that 2 adds its parent and 3 its grandparent, on phrases and tags.
     """
 
-    direction: Direction = "right"
-    horizontal: int = 0
-    vertical: int = 1
+    direction: Direction = option(
+        "right",
+        "Trees are made binary: the side on which the first child is split off a node with more than two children.",
+        name="binarize",
+    )
+    horizontal: int = option(
+        0,
+        "How many sisters, already split off, the rest of a long phrase remembers in its label; -1: all of them.",
+        least=-1,
+    )
+    vertical: int = option(
+        1, "Generations in a label: 1 is the label alone, 2 adds the parent's label, 3 the grandparent's.", least=1
+    )
 
     def __post_init__(self) -> None:
         if self.direction not in get_args(Direction):
@@ -85,13 +96,6 @@ class Binarization:
             raise LatreeError(f"horizontal context must be -1 (all siblings) or more, not {self.horizontal}")
         if self.vertical < 1:
             raise LatreeError(f"vertical context must be 1 (no parent) or more, not {self.vertical}")
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Binarization:
-        return cls(**data)
 
     def apply(self, tree: Tree) -> Node:
         """The binary tree; its topmost node alone has a symbol of kind "root"."""

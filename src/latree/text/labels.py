@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from latree.errors import LatreeError
+from latree.options import option
 from latree.text.tree import Tree
 
 
@@ -15,9 +16,21 @@ from latree.text.tree import Tree
 class LabelRules:
     """How a treebank's labels are cleaned.  A label that would be cut at its first character keeps itself."""
 
-    phrase_cuts: str = "-="  # characters at which a phrase label ends: NP-SBJ=2 is NP; -LRB- stays
-    tag_cuts: str = ""  # the same for tags, where a dash often is morphology and no function
-    prefix_end: str = ""  # what comes before the last of these is dropped: with "+" SUBJ+np is np
+    phrase_cuts: str = option(
+        "-=",
+        "Characters at which the label of a phrase is cut off: with -= the label NP-SBJ=2 is read as NP.",
+        shown="-= ; another where --labels says so",
+    )
+    tag_cuts: str = option(
+        "",
+        "Characters at which the label of a word is cut off, where a dash is no part of the tag.",
+        shown="none: tags are kept whole",
+    )
+    prefix_end: str = option(
+        "",
+        "Character up to which the beginning of a label is dropped: with + the label SUBJ+np is read as np.",
+        shown="none, unless --labels says so",
+    )
     empties: tuple[str, ...] = ("-NONE-",)  # tags of words that are not there; nodes that they leave empty go too
     collapse: bool = True  # whether a phrase that is the only child of a phrase of the same label goes
     wrappers: tuple[str, ...] = ("", "ROOT", "TOP", "top", "S1", "VROOT")  # labels of outer brackets that say nothing

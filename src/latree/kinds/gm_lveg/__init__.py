@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from latree.kinds.gm_lveg.options import GmLvegOptions
 from latree.kinds.registry import Kind
 
 KIND = Kind(
     "gm-lveg",
-    "continuous subtypes: Gaussian mixtures over latent vectors",
+    "Continuous subtypes: Gaussian mixtures over latent vectors.",
+    options=GmLvegOptions,
     parser="latree.kinds.gm_lveg.parser:GmLveg",
     tagger="latree.kinds.gm_lveg.tagger:GmLvegTagger",
     multiplies=True,

@@ -21,8 +21,9 @@ from latree.inference.gaussian.mixtures import Components, Mixtures, no_statisti
 from latree.inference.gaussian.slots import SlotForest, slot_forest
 from latree.inference.gaussian.sweeps import GaussianInference, gaussian_infer, gaussian_log_z
 from latree.inference.search import Search
+from latree.kinds.gm_lveg.options import GmLvegOptions
 from latree.kinds.gm_lveg.start import Start, from_treebank, make_components
-from latree.kinds.gm_lveg.training import Batch, Learner, LvegOptions
+from latree.kinds.gm_lveg.training import Batch, Learner, component_limit
 from latree.kinds.pruned import Example, GradientTraining, PrunedModel, by_length, part_of
 from latree.learning.adam import EpochReport
 from latree.learning.checkpoint import Standing
@@ -49,18 +50,12 @@ class GaussianModel(PrunedModel):
 
     own_name = "mixtures"
     joint_by_score: ClassVar[bool] = False  # whether `joint` is left to held-out data, at the end of training
-    options: LvegOptions
+    options: GmLvegOptions
     lexical: LexicalRules
     components: Components
     mixtures: Mixtures
 
     # -- training
-
-    def identity(self) -> dict[str, Any]:
-        """The options that make a training what it is, as JSON; more epochs may follow."""
-        options = self.options.to_json()
-        del options["epochs"]
-        return super().identity() | {"options": options}
 
     def prepare_training(self, examples: Sequence[Example], standing: Standing | None) -> np.random.Generator:
         """Lexical rules and weights to begin with, or as a checkpoint has them."""
@@ -71,7 +66,7 @@ class GaussianModel(PrunedModel):
         scheme, tags = self.pruner.lexicon.scheme, len(self.grammar.tags)
         tagged = [list(zip(one.words, one.tags, strict=True)) for one in examples]
         self.lexical = LexicalRules.of(tagged, scheme, tags, self.options.rare)
-        rng = np.random.default_rng(self.seed)
+        rng = np.random.default_rng(self.options.seed)
         self.components, self.mixtures = self.start(rng)
         return rng
 
@@ -172,7 +167,8 @@ class GaussianModel(PrunedModel):
 
     def infer(self, forest: Forest, emissions: Floats) -> Any:
         slots, nothing = self._slots(forest, emissions), no_statistics(self.mixtures)
-        found: GaussianInference = gaussian_infer(slots, self.components, self.mixtures, nothing, self.options.limit)
+        limit = component_limit(self.options)
+        found: GaussianInference = gaussian_infer(slots, self.components, self.mixtures, nothing, limit)
         return found
 
     def log_inside(self, forest: Forest, emissions: Floats) -> Floats:
@@ -189,18 +185,16 @@ class GaussianModel(PrunedModel):
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         own, parts = self.pruner_state()
-        own |= {"options": self.options.to_json(), "seed": self.seed, "joint": self.joint}
+        own |= {"options": self.options.to_json(), "joint": self.joint}
         own |= {"training": self.training, "scheme": self.lexical.scheme.header()}
         parts |= {f"lexical.{name}": array for name, array in self.lexical.to_arrays().items()}
         parts["components"] = self.components.size
         parts |= {f"mixtures.{name}": part.astype(np.float32) for name, part in self.mixtures._asdict().items()}
         return own, parts
 
-    def restore_options(self, header: Mapping[str, Any]) -> None:
-        self.options, self.joint = LvegOptions(**header["options"]), bool(header.get("joint", self.joint))
-
     def take_over(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         self.adopt_stored_pruner(header, arrays)
+        self.joint = bool(header.get("joint", self.joint))
         tags = len(self.grammar.tags)
         self.lexical = LexicalRules.from_arrays(part_of("lexical.", arrays), tags, header["scheme"])
         self.components = make_components(self.grammar, self.lexical, arrays["components"])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from latree.arrays import Longs
 from latree.kinds.gm_lveg.model import GaussianModel
+from latree.kinds.gm_lveg.options import GmLvegOptions
 from latree.kinds.gm_lveg.start import Cube, Start, from_subtypes
-from latree.kinds.gm_lveg.training import LvegOptions
 from latree.kinds.lvg.parser import Lvg
 from latree.kinds.lvg.subtyped import Training
 from latree.kinds.parser import Parser
@@ -23,16 +25,18 @@ class GmLveg(GaussianModel, PrunedParser):
 
     def __init__(
         self,
+        options: GmLvegOptions | None = None,
         *,
-        options: LvegOptions | None = None,
         pruner: Parser | None = None,
         source: Lvg | None = None,
-        seed: int = 0,
+        **changes: Any,
     ) -> None:
         """`source` is a trained grammar with subtypes to start from, where the options say so and there is one."""
-        self.options, self.seed, self.source = options or LvegOptions(), seed, source
-        self.pruner = pruner if pruner is not None else Lvg(rounds=4, seed=seed)
-        self.training = {}
+        super().__init__(options, pruner=pruner, **changes)
+        self.source = source
+
+    def make_pruner(self) -> Lvg:
+        return Lvg(**self.options.shared("rounds"))
 
     def fit_pruner(self, data: list[Tree]) -> None:
         """What the pruner is on the way, after so many rounds, serves as the source."""
@@ -46,8 +50,8 @@ class GmLveg(GaussianModel, PrunedParser):
         super().fit_pruner(data)
         if self.options.start == "subtypes" and self.source is None:
             labels, binarization = self.pruner.labels, self.pruner.binarization
-            rounds = self.options.start_rounds
-            self.source = Lvg(rounds=rounds, seed=self.seed, labels=labels, binarization=binarization).fit(data)
+            rounds, seed = self.options.start_rounds, self.options.seed
+            self.source = Lvg(rounds=rounds, seed=seed, labels=labels, binarization=binarization).fit(data)
 
     def start(self, rng: np.random.Generator) -> Start:
         if self.options.start == "treebank":

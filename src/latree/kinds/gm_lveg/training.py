@@ -8,8 +8,7 @@ together in batches of sentences of like length, and kept; an epoch takes the ba
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,66 +28,13 @@ from latree.kinds.gm_lveg.growth import (
     move_apart,
     regrow,
 )
+from latree.kinds.gm_lveg.options import GmLvegOptions
 from latree.learning.adam import Adam, Watch
 
-Covariance = Literal["diagonal", "spherical"]
 
-
-@dataclass(frozen=True)
-class LvegOptions:
-    """The constants of the model and its training.
-
-    Rate and rare words are the paper's.  The paper's dimension is 3, and its components 4; here components are few at
-    first and grow.  Batches are smaller, for smaller treebanks; the start is exactly the treebank's grammar unless
-    `alpha` is given (the paper's is 8); epochs are averaged.
-    """
-
-    dim: int = 8  # d, of the latent vectors
-    components: int = 1  # K_r of the grammar's rules, at first
-    word_components: int = 1  # K_r of lexical rules, at first
-    grow: int = 2  # after each of so many epochs rules get or lose components, see `lveg_growth`
-    start: Literal["treebank", "subtypes"] = "treebank"  # see `lveg_start`; with subtypes d and K_r are as these say
-    start_rounds: int = 3  # of the grammar with subtypes
-    covariance: Covariance = "spherical"
-    alpha: float | None = None  # rho = alpha P(r) at first; None: such that the grammar begins as the treebank PCFG
-    spread: float = 0.05  # means begin within this of zero
-    epochs: int = 10
-    batch: int = 32  # sentences
-    rate: float = 0.01
-    memory: float = 0.6  # what is scored and kept is a running mean over epochs: this share of it is the mean before
-    clip: float = 5.0  # no part of a batch's mean gradient exceeds this
-    rare: int = 1  # words with at most this many tokens go by their class
-    looseness: float = 0.1  # forests to train on are pruned at the pruner's thresholds times this
-    max_length: int = 50  # longer sentences are not trained on
-    least_log_sd: float = -2.0  # standard deviations stay between exp(-2) and exp(2): none collapses
-    most_log_sd: float = 2.0
-    k_min: int = 0  # with k_max and theta: how many components a message keeps, see `ComponentLimit`
-    k_max: int = 0  # 0: all, and everything is exact; the paper's are 40, 50 and 0.35, to parse 20, 50 and 0.35
-    theta: float = 1.0  # so that k_max alone is the paper's k_hard
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.k_min <= self.k_max:
-            raise LatreeError(f"k_min, {self.k_min}, must lie between 0 and k_max, {self.k_max}")
-        if not 0 <= self.theta <= 1:
-            raise LatreeError(f"theta, {self.theta}, must lie between 0 and 1")
-
-    @property
-    def limit(self) -> ComponentLimit:
-        """Of the components of messages in forests of all trees; a single tree's are few, and never pruned."""
-        return ComponentLimit(self.k_min, self.k_max, float(self.theta))
-
-    @property
-    def wide(self) -> int:
-        """Numbers in a Gaussian's log standard deviation."""
-        vectors = self.start_rounds if self.start == "subtypes" else self.dim
-        return vectors if self.covariance == "diagonal" else 1
-
-    def grows_after(self, epoch: int) -> bool:
-        """Subtypes have been split and merged already."""
-        return self.start == "treebank" and epoch <= self.grow
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+def component_limit(options: GmLvegOptions) -> ComponentLimit:
+    """The limit on the components of messages in forests of all trees; a single tree's are few, and never pruned."""
+    return ComponentLimit(options.k_min, options.k_max, float(options.theta))
 
 
 LEAST_LOG_RHO = float(np.log(1e-10))
@@ -120,7 +66,7 @@ class Batch(NamedTuple):
 class Learner:
     """Weights on their way."""
 
-    def __init__(self, components: Components, weights: Mixtures, options: LvegOptions) -> None:
+    def __init__(self, components: Components, weights: Mixtures, options: GmLvegOptions) -> None:
         self.components, self.weights, self.options = components, weights, options
         self.adam = Adam(options.rate)
         self.mean: Mixtures | None = None  # of the weights after each epoch, the recent ones weighing more
@@ -159,7 +105,7 @@ class Learner:
         With a limit on components log Z of all trees is too low, and log P(T | w) may be above 0.
         """
         gold = gaussian_infer(batch.gold, self.components, self.weights)
-        everything = gaussian_infer(batch.all, self.components, self.weights, limit=self.options.limit)
+        everything = gaussian_infer(batch.all, self.components, self.weights, limit=component_limit(self.options))
         self.count += gold.gradient.log_rho
         log_likelihood = float((gold.log_z - everything.log_z).sum())
         gradient = Mixtures(*(a - b for a, b in zip(gold.gradient, everything.gradient, strict=True)))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from latree.kinds.options import TagOptions
 from latree.kinds.registry import Kind
 
 KIND = Kind(
     "hmm",
-    "the bigram tagger: tags given the tag before, words given tags",
+    "The bigram tagger: tags given the tag before, words given tags.",
+    options=TagOptions,
     tagger="latree.kinds.hmm.model:Hmm",
 )

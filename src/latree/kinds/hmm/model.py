@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Self
 
 from latree.kinds.tagger import Tagger
-from latree.learning.tag_bigrams import TAGGER_LEXICON, bigram_grammar, code_tags, count_bigrams
-from latree.lexicon.words import Lexicon, LexiconOptions
+from latree.learning.tag_bigrams import bigram_grammar, code_tags, count_bigrams
+from latree.lexicon.words import Lexicon
 
 
 class Hmm(Tagger):
@@ -15,17 +15,10 @@ class Hmm(Tagger):
 
     kind = "hmm"
 
-    def __init__(
-        self, *, column: str = "upos", unknown: str = "neutral", lexicon: LexiconOptions | None = None
-    ) -> None:
-        self.column = column
-        self.unknown, self.lexicon_options = unknown, lexicon or TAGGER_LEXICON
-        self.training = {}
-
     def fit(self, sentences: Iterable[tuple[Sequence[str], Sequence[str]]]) -> Self:
         """Count tag bigrams and words."""
         names, coded = code_tags(sentences)
         self.grammar, self.theta = bigram_grammar(names, count_bigrams(coded, len(names)))
-        self.lexicon = Lexicon.count(coded, len(names), self.unknown, self.lexicon_options)
+        self.lexicon = Lexicon.count(coded, len(names), self.options.unknown, self.options.lexicon)
         self.prepare()
         return self

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from latree.kinds.lvg.options import LvgOptions
 from latree.kinds.registry import Kind
 
 KIND = Kind(
     "lvg",
-    "learned subtypes of categories, by split-merge EM or a prior",
+    "Learned subtypes of categories, by split-merge EM or a prior.",
+    options=LvgOptions,
     parser="latree.kinds.lvg.parser:Lvg",
     tagger="latree.kinds.lvg.tagger:LvgTagger",
     multiplies=True,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal, Self
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
 
 from latree.arrays import Floats, Longs
 from latree.errors import LatreeError
@@ -11,19 +11,14 @@ from latree.inference.forest import Forest, thin
 from latree.inference.forms.sparse import no_statistics, with_words
 from latree.inference.grammar import count_rules
 from latree.inference.prune import Cascade
-from latree.inference.subtypes import doublings
 from latree.inference.sweep import infer
-from latree.kinds.lvg.split_merge import SplitMergeOptions
+from latree.kinds.lvg.options import LvgOptions
 from latree.kinds.lvg.subtyped import Subtyped, Training
-from latree.kinds.lvg.variational_prior import VariationalOptions
+from latree.kinds.options import ModelOptions
 from latree.kinds.parser import Parser, tagged_sentences
 from latree.learning.latent_treebank import LatentTreebank
-from latree.lexicon.words import Lexicon, LexiconOptions
-from latree.text.binary import Binarization
-from latree.text.labels import LabelRules
+from latree.lexicon.words import Lexicon
 from latree.text.tree import Tree
-
-Estimator = Literal["em", "variational"]
 
 FAST = Cascade(1e-3, ((2, 1e-3),))
 ACCURATE = Cascade(1e-5, ((1, 1e-6), (2, 1e-6), (3, 1e-6)))
@@ -38,37 +33,17 @@ class Lvg(Subtyped, Parser):
     kind = "lvg"
     run_options = (*Parser.run_options, "cascade")
 
-    def __init__(
-        self,
-        *,
-        rounds: int = 4,
-        subtypes: int | None = None,
-        seed: int = 0,
-        labels: LabelRules | None = None,
-        binarization: Binarization | None = None,
-        unknown: str = "neutral",
-        lexicon: LexiconOptions | None = None,
-        options: SplitMergeOptions | None = None,
-        estimator: Estimator = "em",
-        prior: VariationalOptions | None = None,
-    ) -> None:
-        self.rounds, self.subtypes, self.seed = rounds, subtypes, seed
-        self.labels = labels or LabelRules()
-        self.binarization = binarization or Binarization()
-        self.unknown, self.lexicon_options = unknown, lexicon or LexiconOptions()
-        self.options = options or SplitMergeOptions()
-        self.training = {}
+    def __init__(self, options: LvgOptions | None = None, **changes: Any) -> None:
+        super().__init__(options, **changes)
         self.cascade = FAST
-        if estimator == "variational":
-            self._use_prior(prior or VariationalOptions())
-        elif prior is not None:
-            raise LatreeError("a prior is for the variational estimator")
 
-    def _use_prior(self, prior: VariationalOptions) -> None:
-        if self.subtypes is not None:
-            raise LatreeError("the variational estimator finds the number of subtypes; give it a truncation instead")
-        self.prior, self.rounds = prior, doublings(prior.truncation)
-        self.training["prior"] = prior.to_json()
+    @classmethod
+    def stored_options(cls, header: Mapping[str, Any]) -> ModelOptions:
+        """The options in a header; in the first files that had any they stood apart."""
+        if "options" in header:
+            return super().stored_options(header)
+        apart = {name: header[name] for name in ("labels", "binarization")}
+        return LvgOptions.from_json(apart | header["split_merge"])
 
     def fit(self, trees: Iterable[Tree], how: Training | None = None) -> Self:
         """Learn the subtypes."""
@@ -77,7 +52,7 @@ class Lvg(Subtyped, Parser):
             raise LatreeError("the treebank has no trees with words")
         self.grammar, counts = count_rules(nodes)
         sentences = tagged_sentences(self.grammar, nodes)
-        unsplit = Lexicon.count(sentences, len(self.grammar.tags), self.unknown, self.lexicon_options)
+        unsplit = Lexicon.count(sentences, len(self.grammar.tags), self.options.unknown, self.options.lexicon)
         self.train_rounds(LatentTreebank.of(self.grammar, nodes, unsplit), counts, unsplit, how)
         return self
 

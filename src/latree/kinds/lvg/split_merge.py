@@ -7,7 +7,7 @@ again, and draws sibling subtypes a little towards each other.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,28 +17,12 @@ from latree.inference.forest import Forest
 from latree.inference.forms.sparse import sparse, without, zeros_like
 from latree.inference.subtypes import History, Layout, averaging, normalise_rows, parent_sums, regroup
 from latree.inference.sweep import Inference, infer
+from latree.kinds.lvg.options import LvgOptions
 from latree.kinds.lvg.smoothing import Smoother
 from latree.learning.climbing import check_climb
 from latree.learning.latent_treebank import LatentTreebank, LexicalLayout, map_entries
 
 DROP = 0.1  # share of zeros among the cells from which on they are left out
-
-
-@dataclass(frozen=True)
-class SplitMergeOptions:
-    """The constants of a round; the defaults are the Berkeley parser's."""
-
-    split_iterations: int = 50
-    merge_iterations: int = 20
-    smooth_iterations: int = 10
-    merge_fraction: float = 0.5  # of the splits, taken back
-    noise: float = 1.0  # per cent by which fresh subtypes differ, and counts that the first grammar adds at most
-    rule_smoothing: float = 0.01  # share that a rule's subtype takes from its siblings
-    word_smoothing: float = 0.1  # the same for words
-    tolerance: float = 0.0  # a stage ends early when the log-likelihood a word grows by less
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -74,9 +58,7 @@ class Progress(NamedTuple):
 Watch = Callable[[Progress], None]
 
 
-def first_grammar(
-    treebank: LatentTreebank, counts: Floats, options: SplitMergeOptions, rng: np.random.Generator
-) -> Refined:
+def first_grammar(treebank: LatentTreebank, counts: Floats, options: LvgOptions, rng: np.random.Generator) -> Refined:
     """One subtype a symbol; every rule's count gets some noise, so that different seeds start apart."""
     grammar = treebank.grammar
     layout = Layout(grammar, np.ones(len(grammar.symbols), np.int64))
@@ -86,7 +68,7 @@ def first_grammar(
     return Refined(layout, theta, emissions, History())
 
 
-def split(state: Refined, options: SplitMergeOptions, rng: np.random.Generator) -> Refined:
+def split(state: Refined, options: LvgOptions, rng: np.random.Generator) -> Refined:
     """Every subtype becomes two, each half as likely as a child, told apart by a little noise."""
     old = state.layout
     size = 2 * old.size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -15,13 +15,13 @@ from latree.arrays import Floats, Longs
 from latree.files import compact, pack_sparse, unpack_sparse
 from latree.inference.forms.sparse import Sparse, sparse
 from latree.inference.search import Search
-from latree.inference.subtypes import History, Layout, averaging, doublings, regroup
+from latree.inference.subtypes import History, Layout, averaging, regroup
 from latree.inference.viterbi import viterbi_edges
+from latree.kinds.lvg.options import LvgOptions
 from latree.kinds.lvg.smoothing import Smoother, word_smoothing
 from latree.kinds.lvg.split_merge import (
     Expectation,
     Refined,
-    SplitMergeOptions,
     Watch,
     first_grammar,
     fit,
@@ -31,11 +31,10 @@ from latree.kinds.lvg.split_merge import (
     subtype_counts,
 )
 from latree.kinds.lvg.variational import variational_round
-from latree.kinds.lvg.variational_prior import VariationalOptions
 from latree.kinds.model import ForestModel
 from latree.learning.checkpoint import Checkpoint, Standing
 from latree.learning.latent_treebank import LatentTreebank
-from latree.lexicon.words import Lexicon, LexiconOptions
+from latree.lexicon.words import Lexicon
 
 
 @dataclass(frozen=True)
@@ -73,32 +72,15 @@ class Subtyped(ForestModel[Any]):
     """Mixed into a parser or a tagger.  Subtypes are found by split and merge or a prior, or their number is fixed."""
 
     certifies = False  # the best derivation over subtypes comes alone: no score an edge ranks the others
-    rounds: int
-    subtypes: int | None  # fixed for every symbol: nothing is merged
-    seed: int
-    unknown: str
-    lexicon_options: LexiconOptions
-    options: SplitMergeOptions
+    options: LvgOptions
+    continues = "rounds"
     size: Longs  # [symbols] subtypes of each
     frequency: Floats  # expected number of each subtype in the treebank, all laid end to end
     history: History
     layout: Layout
-    prior: VariationalOptions | None = None  # where the number of subtypes is found by it
     given_smoothing: Sequence[Floats] | None = None  # of an imported lexicon: how each tag's P(w | t_x) are mixed
 
     # -- training
-
-    def identity(self) -> dict[str, Any]:
-        """The options that make a training what it is, as JSON."""
-        found: dict[str, Any] = {
-            "kind": self.kind,
-            "subtypes": self.subtypes,
-            "seed": self.seed,
-            "unknown": self.unknown,
-        }
-        if self.prior is not None:
-            found |= {"estimator": "variational", "prior": self.prior.to_json()}
-        return found | {"split_merge": self.options.to_json(), "lexicon": asdict(self.lexicon_options)}
 
     def train_rounds(
         self,
@@ -109,15 +91,14 @@ class Subtyped(ForestModel[Any]):
     ) -> None:
         """Rounds of split, EM, merge, EM and smoothing (Petrov 2009, section 2.1), or under a prior (`variational`)."""
         how = how or Training()
-        rounds = self.rounds if self.subtypes is None else doublings(self.subtypes)
         standing = how.checkpoint.read(treebank.fingerprint) if how.checkpoint is not None and how.resume else None
         if standing is None:
-            done, rng = 0, np.random.default_rng(self.seed)
+            done, rng = 0, np.random.default_rng(self.options.seed)
             state = first_grammar(treebank, counts, self.options, rng)
         else:
             done, rng, state = standing.done, standing.rng, _refined(treebank, standing)
         self._adopt(treebank, state, unsplit)
-        for number in range(done + 1, rounds + 1):
+        for number in range(done + 1, self.options.planned_rounds + 1):
             state = self._round(treebank, state, rng, how.watch)
             self._adopt(treebank, state, unsplit)
             if how.checkpoint is not None:
@@ -127,11 +108,11 @@ class Subtyped(ForestModel[Any]):
 
     def _round(self, treebank: LatentTreebank, state: Refined, rng: np.random.Generator, watch: Watch) -> Refined:
         options = self.options
-        if self.prior is not None:
-            return variational_round(treebank, state, options, self.prior, rng, watch)
+        if options.estimator == "variational":
+            return variational_round(treebank, state, options, rng, watch)
         state = split(state, options, rng)
         state = fit(treebank, state, options.split_iterations, "split", watch, options.tolerance)
-        if self.subtypes is None:
+        if options.subtypes is None:
             state = merge(treebank, state, options.merge_fraction)
             state = fit(treebank, state, options.merge_iterations, "merge", watch, options.tolerance)
         else:
@@ -218,7 +199,7 @@ class Subtyped(ForestModel[Any]):
     # -- files
 
     def header(self) -> dict[str, Any]:
-        return super().header() | {"rounds": self.history.rounds, "split_merge": self.options.to_json()}  # type: ignore[safe-super]
+        return super().header() | {"rounds": self.history.rounds}
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         header, arrays = super().state()
@@ -228,13 +209,12 @@ class Subtyped(ForestModel[Any]):
         return header, arrays | self.history.to_arrays() | {"size": self.size, "frequency": self.frequency}
 
     def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.options = SplitMergeOptions(**header["split_merge"])
         self.size, self.frequency = arrays["size"], arrays["frequency"]
         self.history = History.from_arrays(arrays, int(header["rounds"]))
         self.theta = unpack_sparse("theta", arrays, int(Layout(self.grammar, self.size).start[-1]))
         if "smoothing" in arrays:
             self.given_smoothing = _square_blocks(arrays["smoothing"], self.size[self.grammar.first_tag :])
-        super().restore(header, arrays)  # type: ignore[safe-super]
+        super().restore(header, arrays)
 
 
 def _refined(treebank: LatentTreebank, standing: Standing) -> Refined:

@@ -8,12 +8,12 @@ from typing import Self
 import numpy as np
 
 from latree.arrays import NONE, Floats
-from latree.kinds.lvg.split_merge import Refined, SplitMergeOptions
+from latree.kinds.lvg.split_merge import Refined
 from latree.kinds.lvg.subtyped import Subtyped, Training
 from latree.kinds.tagger import Tagger
 from latree.learning.latent_treebank import LatentTreebank
-from latree.learning.tag_bigrams import TAGGER_LEXICON, bigram_grammar, code_tags, count_bigrams
-from latree.lexicon.words import Lexicon, LexiconOptions
+from latree.learning.tag_bigrams import bigram_grammar, code_tags, count_bigrams
+from latree.lexicon.words import Lexicon
 
 
 class LvgTagger(Subtyped, Tagger):
@@ -21,27 +21,12 @@ class LvgTagger(Subtyped, Tagger):
 
     kind = "lvg-tagger"
 
-    def __init__(
-        self,
-        *,
-        subtypes: int = 8,
-        seed: int = 0,
-        column: str = "upos",
-        unknown: str = "neutral",
-        lexicon: LexiconOptions | None = None,
-        options: SplitMergeOptions | None = None,
-    ) -> None:
-        self.rounds, self.subtypes, self.seed, self.column = 0, subtypes, seed, column
-        self.unknown, self.lexicon_options = unknown, lexicon or TAGGER_LEXICON
-        self.options = options or SplitMergeOptions()
-        self.training = {}
-
     def fit(self, sentences: Iterable[tuple[Sequence[str], Sequence[str]]], how: Training | None = None) -> Self:
         """Learn the subtypes from tagged sentences."""
         names, coded = code_tags(sentences)
         bigrams = count_bigrams(coded, len(names))
         self.grammar, _ = bigram_grammar(names, bigrams.copy())
-        unsplit = Lexicon.count(coded, len(names), self.unknown, self.lexicon_options)
+        unsplit = Lexicon.count(coded, len(names), self.options.unknown, self.options.lexicon)
         counts = np.concatenate([bigrams[-1, :-1], bigrams[:-1, :-1].ravel(), bigrams[:-1, -1]])
         self.kinds = np.append((bigrams[-1] > 0).sum(), (bigrams[:-1] > 0).sum(1)).astype(np.float64)
         treebank = LatentTreebank.of_tags(self.grammar, coded, unsplit)

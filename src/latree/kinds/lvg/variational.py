@@ -22,18 +22,18 @@ from latree.arrays import Floats, Longs
 from latree.inference.forest import Forest
 from latree.inference.subtypes import History, Layout, averaging, regroup
 from latree.inference.sweep import Inference
+from latree.kinds.lvg.options import LvgOptions, VariationalOptions
 from latree.kinds.lvg.smoothing import Smoother
 from latree.kinds.lvg.split_merge import (
     Expectation,
     Refined,
-    SplitMergeOptions,
     Watch,
     fit,
     keep_all,
     split,
     subtype_counts,
 )
-from latree.kinds.lvg.variational_prior import RulePrior, VariationalOptions, WordPrior, half_sums
+from latree.kinds.lvg.variational_prior import RulePrior, WordPrior, half_sums
 from latree.learning.latent_treebank import LatentTreebank, LexicalLayout, map_entries
 
 
@@ -74,8 +74,7 @@ class MeanField(Expectation):
 def variational_round(
     treebank: LatentTreebank,
     state: Refined,
-    options: SplitMergeOptions,
-    prior: VariationalOptions,
+    options: LvgOptions,
     rng: np.random.Generator,
     watch: Watch,
 ) -> Refined:
@@ -84,7 +83,7 @@ def variational_round(
     From almost equal halves, mean-field updates would follow the noise: they settle before the counts say anything.
     Nor do two halves that are both in use become one by themselves: they are merged where that raises the bound.
     """
-    state = keep_all(split(state, options, rng))
+    prior, state = options.prior, keep_all(split(state, options, rng))
     state = fit(treebank, state, options.split_iterations, "split", watch, options.tolerance)
     for choose in (merged_halves, used):
         step = MeanField(treebank.shared, treebank.lexical(state.layout), state, prior)

@@ -36,7 +36,6 @@ projected gradient.)
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -44,30 +43,10 @@ import numpy as np
 from scipy.special import gammaln, psi, xlogy
 
 from latree.arrays import NONE, Floats, Longs
-from latree.errors import LatreeError
 from latree.inference.subtypes import LEAST, Layout
 from latree.jit import kernel
+from latree.kinds.lvg.options import VariationalOptions
 from latree.learning.latent_treebank import LexicalLayout
-
-
-@dataclass(frozen=True)
-class VariationalOptions:
-    """The prior, and how long a round fits under it."""
-
-    truncation: int = 16  # K: subtypes of a symbol at most, a power of two
-    concentration: float = 1.0  # gamma: the larger, the more subtypes are expected
-    strength: float = 1.0  # alpha: how closely children's subtypes follow beta
-    rule_prior: float = 0.2  # a_r
-    word_prior: float = 1.0  # a_w; zero: words by maximum likelihood
-    iterations: int = 20  # mean-field iterations of a round
-    threshold: float = 0.5  # a subtype with a smaller expected count is unused
-
-    def __post_init__(self) -> None:
-        if min(self.concentration, self.strength, self.rule_prior) <= 0 or self.word_prior < 0:
-            raise LatreeError("concentration, strength and rule_prior must be positive, and word_prior not negative")
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @kernel

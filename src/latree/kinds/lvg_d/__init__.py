@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from latree.kinds.lvg_d.options import LvgDOptions
 from latree.kinds.registry import Kind
 
 KIND = Kind(
     "lvg-d",
-    "subtypes with weights trained to tell right trees from wrong ones",
+    "Subtypes with weights trained to tell right trees from wrong ones.",
+    options=LvgDOptions,
     parser="latree.kinds.lvg_d.parser:LvgD",
     tagger="latree.kinds.lvg_d.tagger:LvgDTagger",
     multiplies=True,

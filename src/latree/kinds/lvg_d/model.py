@@ -19,15 +19,16 @@ from latree.inference.forest import Forest, thin
 from latree.inference.forms.multiscale import expanded
 from latree.inference.forms.sparse import Sparse, no_statistics, with_words
 from latree.inference.search import Search
-from latree.inference.subtypes import Layout, doublings
+from latree.inference.subtypes import Layout
 from latree.inference.sweep import NO_BOOST, Inference, infer, inside_only
 from latree.inference.viterbi import viterbi_edges
 from latree.kinds.lvg_d.loglinear import Batch, LogLinear, Weights, many_scales, one_scale
+from latree.kinds.lvg_d.options import LvgDOptions
 from latree.kinds.lvg_d.refinement import Refinement
 from latree.kinds.lvg_d.shards import Spread
 from latree.kinds.lvg_d.span_features import SpanFeatures, Words
 from latree.kinds.lvg_d.start import grown, log_rules, log_words, split_ports
-from latree.kinds.lvg_d.training import LoglinearOptions, Objective, fit_leg, stochastic_passes
+from latree.kinds.lvg_d.training import Objective, fit_leg, stochastic_passes
 from latree.kinds.pruned import Example, GradientTraining, PrunedModel, by_length, part_of
 from latree.learning.adam import EpochReport
 from latree.learning.checkpoint import Standing
@@ -40,7 +41,7 @@ class LoglinearModel(PrunedModel):
     """Mixed into a parser or a tagger."""
 
     own_name = "weights"
-    options: LoglinearOptions
+    options: LvgDOptions
     lexical: LexicalRules
     size: Longs  # [symbols] subtypes of each
     tree: Refinement | None = None  # at several scales: how fine each production is
@@ -56,13 +57,12 @@ class LoglinearModel(PrunedModel):
         if not self.options.scales or self.options.start == "generative":
             return 1
         trained = hasattr(self.pruner, "history")
-        return 1 + (self.pruner.history.rounds if trained else doublings(self.pruner.subtypes or 1))
+        rounds: int = self.pruner.history.rounds if trained else self.pruner.options.planned_rounds
+        return 1 + rounds
 
     def identity(self) -> dict[str, Any]:
-        options = self.options.to_json()
-        if not self.options.scales:  # more epochs may follow
-            del options["epochs"]
-        return super().identity() | {"options": options}
+        """Describe the training; at several scales the epochs say when subtypes are split, and none can follow."""
+        return super().identity() | ({"epochs": self.options.epochs} if self.options.scales else {})
 
     def train(
         self, examples: Sequence[Example], treebank: str, how: GradientTraining, standing: Standing | None
@@ -70,7 +70,7 @@ class LoglinearModel(PrunedModel):
         """Legs of L-BFGS or OWL-QN; at several scales some before every split.  The best leg of the last is kept."""
         usable = [one for one in examples if len(one.words) <= self.options.max_length]
         if standing is None:
-            done, rng, best = 0, np.random.default_rng(self.seed), -np.inf
+            done, rng, best = 0, np.random.default_rng(self.options.seed), -np.inf
             self._begin(usable, rng)
             chosen = self.delta
         else:
@@ -292,7 +292,7 @@ class LoglinearModel(PrunedModel):
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         own, parts = self.pruner_state()
-        own |= {"options": self.options.to_json(), "seed": self.seed}
+        own |= {"options": self.options.to_json()}
         own |= {"training": self.training, "scheme": self.lexical.scheme.header()}
         parts |= {f"lexical.{name}": array for name, array in self.lexical.to_arrays().items()}
         if self.tree is not None:
@@ -301,9 +301,6 @@ class LoglinearModel(PrunedModel):
         if self.spans is not None:
             parts["spans"] = self.spans.key
         return own, parts | {"size": self.size, "delta": self.delta.astype(np.float32)}
-
-    def restore_options(self, header: Mapping[str, Any]) -> None:
-        self.options = LoglinearOptions(**header["options"])
 
     def take_over(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         self.adopt_stored_pruner(header, arrays)

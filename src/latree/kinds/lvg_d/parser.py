@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from latree.kinds.lvg.parser import Lvg
 from latree.kinds.lvg_d.model import LoglinearModel
-from latree.kinds.lvg_d.training import LoglinearOptions
 from latree.kinds.pruned import PrunedParser
 
 
@@ -14,7 +13,9 @@ class LvgD(LoglinearModel, PrunedParser):
 
     kind = "lvg-d"
 
-    def __init__(self, *, options: LoglinearOptions | None = None, pruner: Lvg | None = None, seed: int = 0) -> None:
-        self.options, self.seed = options or LoglinearOptions(), seed
-        self.pruner = pruner if pruner is not None else Lvg(rounds=2, seed=seed)
-        self.training = {}
+    def make_pruner(self) -> Lvg:
+        """Make the generative grammar; at several scales nothing is merged, for what is not needed is not divided."""
+        options, subtypes = self.options, self.options.subtypes
+        if options.scales and subtypes is None:
+            subtypes = 2**options.rounds
+        return Lvg(**options.shared("rounds"), subtypes=subtypes)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from latree.kinds.lvg.tagger import LvgTagger
 from latree.kinds.lvg_d.model import LoglinearModel
-from latree.kinds.lvg_d.training import LoglinearOptions
 from latree.kinds.pruned import PrunedTagger
 
 
@@ -14,14 +13,5 @@ class LvgDTagger(LoglinearModel, PrunedTagger):
 
     kind = "lvg-d-tagger"
 
-    def __init__(
-        self,
-        *,
-        options: LoglinearOptions | None = None,
-        pruner: LvgTagger | None = None,
-        seed: int = 0,
-        column: str = "upos",
-    ) -> None:
-        self.options, self.seed, self.column = options or LoglinearOptions(), seed, column
-        self.pruner = pruner if pruner is not None else LvgTagger(subtypes=4, seed=seed, column=column)
-        self.training = {}
+    def make_pruner(self) -> LvgTagger:
+        return LvgTagger(**self.options.shared("subtypes"))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from latree.kinds.options import TreeOptions
 from latree.kinds.registry import Kind
 
 KIND = Kind(
     "pcfg",
-    "the treebank grammar: rules with their relative frequencies",
+    "The treebank grammar: rules with their relative frequencies.",
+    options=TreeOptions,
     parser="latree.kinds.pcfg.model:Pcfg",
 )

@@ -8,9 +8,7 @@ from typing import Self
 from latree.errors import LatreeError
 from latree.inference.grammar import count_rules, normalise
 from latree.kinds.parser import Parser, tagged_sentences
-from latree.lexicon.words import Lexicon, LexiconOptions
-from latree.text.binary import Binarization
-from latree.text.labels import LabelRules
+from latree.lexicon.words import Lexicon
 from latree.text.tree import Tree
 
 
@@ -18,19 +16,6 @@ class Pcfg(Parser):
     """`Pcfg().fit(trees).parse(tokens)`."""
 
     kind = "pcfg"
-
-    def __init__(
-        self,
-        *,
-        labels: LabelRules | None = None,
-        binarization: Binarization | None = None,
-        unknown: str = "neutral",
-        lexicon: LexiconOptions | None = None,
-    ) -> None:
-        self.labels = labels or LabelRules()
-        self.binarization = binarization or Binarization()
-        self.unknown, self.lexicon_options = unknown, lexicon or LexiconOptions()
-        self.training = {}
 
     def fit(self, trees: Iterable[Tree]) -> Self:
         """Count the treebank and normalise (Petrov 2009, eqn 3, with nothing hidden)."""
@@ -40,6 +25,6 @@ class Pcfg(Parser):
         self.grammar, counts = count_rules(nodes)
         self.theta = normalise(self.grammar.rules, counts, len(self.grammar.symbols))
         sentences = tagged_sentences(self.grammar, nodes)
-        self.lexicon = Lexicon.count(sentences, len(self.grammar.tags), self.unknown, self.lexicon_options)
+        self.lexicon = Lexicon.count(sentences, len(self.grammar.tags), self.options.unknown, self.options.lexicon)
         self.prepare()
         return self

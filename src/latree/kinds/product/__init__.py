@@ -6,7 +6,6 @@ from latree.kinds.registry import Kind
 
 KIND = Kind(
     "product",
-    "several grammars as one",
+    "Several grammars as one.",
     parser="latree.kinds.product.model:Product",
-    trains=False,
 )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from latree.kinds.registry import Kind
+from latree.kinds.svs.options import SvsOptions
 
 KIND = Kind(
     "svs",
-    "a vector over concepts for every constituent, by headwords or their clusters",
+    "A vector over concepts for every constituent, by headwords or their clusters.",
+    options=SvsOptions,
     parser="latree.kinds.svs.model:Svs",
 )

@@ -4,7 +4,7 @@ for all categories ("Structured Vectorial Semantics for Broad-coverage Parsing")
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -23,65 +23,32 @@ from latree.kinds.svs.choice import chosen_edges
 from latree.kinds.svs.counts import HeadCounts, Headwords, Structure, count_heads, head_relations, normalised, structure
 from latree.kinds.svs.derivations import TreeForest, all_derivations
 from latree.kinds.svs.learning import FactoredEm, Watch, concepts_of_words, from_counts, smoothed
+from latree.kinds.svs.options import SvsOptions
 from latree.kinds.svs.relational_clusters import fit
 from latree.kinds.svs.relations import HeadBinarization, Relation
 from latree.kinds.svs.vectors import ConstituentVector, Neighbour, Vector, read_vectors, similarity
 from latree.learning.latent_treebank import LatentTreebank
-from latree.lexicon.words import Lexicon, LexiconOptions, pack_strings, unpack_strings
+from latree.lexicon.words import Lexicon, pack_strings, unpack_strings
 from latree.text.binary import Node
 from latree.text.heads import HeadRules
-from latree.text.labels import LabelRules
 from latree.text.tree import Tree
 
 Choice = Literal["vector", "concept"]
 BLUR = 0.1  # before EM over the trees
 
 
-@dataclass(frozen=True)
-class SvsOptions:
-    """The constants of the model."""
-
-    headwords: int = 5000  # the commonest words; all others are one
-    clusters: int = 20  # concepts that headwords are clustered into; 0: each headword is a concept
-    iterations: int = 100  # of EM over pairs of headwords
-    starts: int = 10  # of that EM, of which the likeliest is kept
-    least: int = 10  # rarer relations have no context of their own
-    refinements: int = 50  # iterations of EM over the trees that follow, where there are clusters; the paper has none
-    rule_smoothing: float = 5.0  # tokens' worth of the rules' frequencies for all concepts together, in theta_M
-    word_smoothing: float = 0.0  # share of P(w | lc) for all concepts together, in what a concept says of words
-
-    @property
-    def refines(self) -> bool:
-        """Whether EM over the trees follows; where each headword is a concept, trees leave it nothing to expect."""
-        return self.clusters > 0 and self.refinements > 0
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-
 class Svs(Parser):
     """`Svs().fit(trees).parse(tokens)`; `.vectors(tree)` gives a vector for every constituent."""
 
     kind = "svs"
+    options: SvsOptions
     certifies = False
     run_options = (*Parser.run_options, "choice")
     concept_of: Floats  # [headwords, concepts] P(i | h)
     choice: Choice = "vector"  # what `viterbi` means: one analysis for all concepts, or one for each
 
-    def __init__(
-        self,
-        *,
-        options: SvsOptions | None = None,
-        heads: HeadRules | None = None,
-        labels: LabelRules | None = None,
-        seed: int = 0,
-        unknown: str = "neutral",
-        lexicon: LexiconOptions | None = None,
-    ) -> None:
-        self.options, self.heads, self.seed = options or SvsOptions(), heads, seed
-        self.labels, self.unknown = labels or LabelRules(), unknown
-        self.lexicon_options = lexicon or LexiconOptions()
-        self.training = {}
+    def take_options(self, options: SvsOptions) -> None:
+        self.options, self.labels = options, options.labels  # binarised by the heads of the treebank
 
     # -- training
 
@@ -90,14 +57,14 @@ class Svs(Parser):
         cleaned = [tree for tree in map(self.labels.clean, trees) if tree is not None]
         if not cleaned:
             raise LatreeError("the treebank has no trees with words")
-        heads = self.heads or HeadRules.for_labels(node.label for tree in cleaned for node in tree.nodes())
+        heads = self.options.heads or HeadRules.for_labels(node.label for tree in cleaned for node in tree.nodes())
         self.binarization = HeadBinarization.of(cleaned, heads, self.options.least)  # type: ignore[assignment]
         nodes = [self.binarization.apply(tree) for tree in cleaned]
         self.grammar, counts = count_rules(nodes)
         self.structure = structure(self.grammar, counts, self.options.least)
         self.theta = normalise(self.grammar.rules, counts, len(self.grammar.symbols))
         sentences = tagged_sentences(self.grammar, nodes)
-        unsplit = Lexicon.count(sentences, len(self.grammar.tags), self.unknown, self.lexicon_options)
+        unsplit = Lexicon.count(sentences, len(self.grammar.tags), self.options.unknown, self.options.lexicon)
         self._learn(nodes, LatentTreebank.of(self.grammar, nodes, unsplit), unsplit, watch)
         self.prepare()
         return self
@@ -124,7 +91,9 @@ class Svs(Parser):
         if self.options.clusters == 0:
             self.concept_of = np.eye(counts.pairs.headwords)
             return head_relations(counts.pairs)
-        clusters = fit(counts.pairs, self.options.clusters, self.options.iterations, self.seed, self.options.starts)
+        clusters = fit(
+            counts.pairs, self.options.clusters, self.options.iterations, self.options.seed, self.options.starts
+        )
         if self.options.refines:
             clusters = clusters.blurred(BLUR)
         self.concept_of = clusters.concept_given_word()
@@ -250,9 +219,8 @@ class Svs(Parser):
     # -- files
 
     def header(self) -> dict[str, Any]:
-        own = {"labels": self.labels.to_json(), "binarization": self.binarization.to_json()}
         relations = [list(relation) for relation in self.structure.relations]
-        return own | {"relations": relations, "options": self.options.to_json(), "seed": self.seed}
+        return {"binarization": self.binarization.to_json(), "relations": relations}
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         header, arrays = super().state()
@@ -262,9 +230,7 @@ class Svs(Parser):
         return header, arrays | {"svs.headwords": pack_strings(self.headwords.words)}
 
     def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.labels = LabelRules.from_json(header["labels"])
         self.binarization = HeadBinarization.from_json(header["binarization"])  # type: ignore[assignment]
-        self.options, self.seed = SvsOptions(**header["options"]), int(header["seed"])
         self.headwords = Headwords(unpack_strings(arrays["svs.headwords"]))
         self.structure = Structure(arrays["svs.label"], tuple(Relation(*one) for one in header["relations"]))
         for name in ("rule", "relation", "prior", "concept_of"):

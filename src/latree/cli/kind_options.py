@@ -1,0 +1,120 @@
+"""The options of a kind of model on the command line, made from the fields that its folder declares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import cache
+from inspect import Parameter
+from typing import Any, NamedTuple, get_type_hints
+
+import typer
+
+from latree.kinds.options import ModelOptions, TreebankOptions
+from latree.kinds.registry import Kind, trained_kinds
+from latree.options import SAME, About, about, changed, walk
+
+
+class Setting(NamedTuple):
+    """One option of a kind."""
+
+    path: tuple[str, ...]  # the names of the fields that lead to it
+    about: About
+    kind: Any  # the type of what the user writes
+    default: Any
+    tagger_default: Any  # None where no tagger has another, or is not of this kind
+
+    @property
+    def name(self) -> str:
+        return self.about.name or self.path[-1]
+
+    @property
+    def flag(self) -> str:
+        return "--" + self.name.replace("_", "-")
+
+    @property
+    def help(self) -> str:
+        """The help with the default, and a tagger's where it is another."""
+        shown = self.about.shown
+        if shown is None and self.default is not None and self.default is not False:
+            shown = str(self.default)
+            if self.tagger_default is not None:
+                shown += f", for a tagger {self.tagger_default}"
+        return f"{self.about.help}  [default: {shown}]" if shown else self.about.help
+
+    def parameter(self) -> Parameter:
+        """The parameter that typer makes an option of; its value is None where the user says nothing."""
+        unsaid = False if self.kind is bool else None
+        option = typer.Option(
+            unsaid, self.flag, help=self.help, min=self.about.least, max=self.about.most, show_default=False
+        )
+        return Parameter(self.name, Parameter.KEYWORD_ONLY, default=option, annotation=self.kind)
+
+    def hidden_parameter(self) -> Parameter:
+        """The parameter by which a kind without this option notices that it is asked for it."""
+        switch = self.kind is bool
+        option = typer.Option(False if switch else None, self.flag, hidden=True)
+        return Parameter(self.name, Parameter.KEYWORD_ONLY, default=option, annotation=bool if switch else str)
+
+
+@cache
+def settings_of(kind: Kind) -> dict[str, Setting]:
+    """The options that a kind has, by their names."""
+    options, settings = kind.trained_options, {}
+    for path, one in walk(options):
+        if (described := about(one)) is not None:
+            group: Any = options()
+            for name in path[:-1]:
+                group = getattr(group, name)
+            hint = str if described.read is not None else get_type_hints(type(group))[one.name]
+            default, other = one.default, None if described.tagger is SAME else described.tagger
+            if other is not None and kind.parser is None:
+                default, other = other, None
+            setting = Setting(path, described, hint, default, other if kind.tagger is not None else None)
+            settings[setting.name] = setting
+    return settings
+
+
+def parameters_for(kind: Kind) -> list[Parameter]:
+    """The parameters of a kind's command: its options, and hidden those that only other kinds have."""
+    mine, shared = settings_of(kind), {one.name for one in fields(TreebankOptions)}
+    first = sorted(mine.values(), key=lambda one: one.path[0] in shared)  # what the kind has for itself
+    others = {name: one for other in trained_kinds() for name, one in settings_of(other).items()}
+    hidden = [one.hidden_parameter() for name, one in others.items() if name not in mine]
+    return [*(one.parameter() for one in first), *hidden]
+
+
+def options_from(kind: Kind, values: Mapping[str, Any], *, tags: bool) -> ModelOptions:
+    """Make the options of a parser or a tagger from what the user wrote."""
+    mine = settings_of(kind)
+    said = _said(values)
+    for name in said:
+        _check(mine[name], said, mine, tags)
+    start = kind.trained_options.for_tagger() if tags else kind.trained_options()
+    read = {mine[name]: mine[name].about.read for name in said}
+    changes = {one.path: said[one.name] if make is None else make(said[one.name]) for one, make in read.items()}
+    return changed(start, dict(sorted(changes.items(), key=lambda change: len(change[0]))))
+
+
+def _check(setting: Setting, said: Mapping[str, Any], mine: Mapping[str, Setting], tags: bool) -> None:
+    """An option without effect is a misunderstanding."""
+    only, needs = setting.about.only, setting.about.needs
+    if only is not None and (only == "tagger") != tags:
+        other = "parser" if only == "tagger" else "tagger"
+        raise typer.BadParameter(f"{setting.flag} is for {only}s; a {other} has no use for it")
+    if needs is not None and (value := said.get(needs[0], mine[needs[0]].default)) != needs[1]:
+        raise typer.BadParameter(f"{setting.flag} has no effect with {mine[needs[0]].flag} {value}")
+
+
+def check_kind(kind: Kind, values: Mapping[str, Any]) -> None:
+    """Refuse the options that only other kinds have."""
+    for name in _said(values):
+        if name not in settings_of(kind):
+            having = [other for other in trained_kinds() if name in settings_of(other)]
+            flag, names = settings_of(having[0])[name].flag, ", ".join(other.name for other in having)
+            raise typer.BadParameter(f"{flag} is for {names}; {kind.name} has no use for it")
+
+
+def _said(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that the user gave."""
+    return {name: value for name, value in values.items() if value is not None and value is not False}

@@ -1,0 +1,66 @@
+"""The options that several kinds of models share; each kind adds its own in its folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from latree.lexicon.options import LexiconOptions
+from latree.options import Options, option
+from latree.text.binary import Binarization
+from latree.text.labels import LabelRules
+
+
+@dataclass(frozen=True)
+class ModelOptions(Options):
+    """What every kind has."""
+
+    seed: int = option(0, "Number that all random choices begin with: the same number gives the same model again.")
+    unknown: str = option(
+        "neutral",
+        "How words that training never saw are sorted into classes by their letters: neutral (any language), english "
+        "or english4 (by English endings), single (all in one class).",
+    )
+    lexicon: LexiconOptions = LexiconOptions()
+
+
+@dataclass(frozen=True)
+class LabelOptions(ModelOptions):
+    """How a treebank's labels are read."""
+
+    labels: LabelRules = option(
+        LabelRules(),
+        "How the treebank's labels are read: penn (function tags and traces go), floresta (what stands before + goes "
+        "too), cess (labels end at a dot too), raw (labels as they are).",
+        shown="penn",
+        only="parser",
+        read=LabelRules.named,
+    )
+
+
+@dataclass(frozen=True)
+class TreeOptions(LabelOptions):
+    """How trees become binary."""
+
+    binarization: Binarization = Binarization()
+
+
+@dataclass(frozen=True)
+class TagOptions(ModelOptions):
+    """What a tagger learns."""
+
+    column: Literal["upos", "xpos"] = option(
+        "upos",
+        "Which tags of a CoNLL-U file a tagger learns: the universal ones (upos) or the treebank's own (xpos).",
+        shown="upos where the file has them, else xpos",
+        only="tagger",
+    )
+
+
+@dataclass(frozen=True)
+class TreebankOptions(TreeOptions, TagOptions):
+    """What kinds share that have parsers and taggers, and what a model shares with the model that prunes for it."""
+
+    def shared(self, *more: str) -> dict[str, Any]:
+        """The values that this model's pruner must have too, with some more by their names."""
+        return {name: getattr(self, name) for name in (*(one.name for one in fields(TreebankOptions)), *more)}
