@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test install clean
+.PHONY: demo test test-generic types kernels install clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -14,11 +14,30 @@ install: $(VENV)/installed
 demo: install
 	$(BIN)/python scripts/demo.py
 
+CHECKED := src tests scripts bench
+PYTEST := $(BIN)/python -m pytest -q --numprocesses auto --maxprocesses 8 --dist loadfile
+
 test: install
-	$(BIN)/ruff check src tests scripts bench
-	$(BIN)/ruff format --check src tests scripts bench
+	$(BIN)/ruff check $(CHECKED)
+	$(BIN)/ruff format --check $(CHECKED)
+	$(MAKE) --no-print-directory --jobs 2 types kernels
+	$(PYTEST)
+
+types:
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q
+
+# Compiled before there are several processes, which would each compile the same.
+kernels:
+	$(BIN)/python -m tests.warm
+
+# The same tests with kernels for any processor of this architecture: what rounding decides is not what they assert.
+test-generic: export NUMBA_CPU_NAME := generic
+test-generic: export NUMBA_CPU_FEATURES :=
+test-generic: export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/generic
+test-generic: install
+	rm -rf $(NUMBA_CACHE_DIR)
+	$(BIN)/python -m tests.warm
+	$(PYTEST)
 
 clean:
 	rm -rf $(VENV) .numba_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis out

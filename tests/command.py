@@ -82,16 +82,17 @@ def process(*arguments: str | Path, stdin: int | IO[Any] = subprocess.PIPE, **op
 
 
 @cache
-def _folder() -> Path:
-    folder = TemporaryDirectory(prefix="latree-test-")
-    atexit.register(folder.cleanup)
-    return Path(folder.name)
+def folder() -> Path:
+    """A folder that lasts as long as the tests."""
+    kept = TemporaryDirectory(prefix="latree-test-")
+    atexit.register(kept.cleanup)
+    return Path(kept.name)
 
 
 @cache
 def model(kind: str) -> Path:
     """A model of the toy treebank, made once."""
-    path = _folder() / f"{kind}.latree"
+    path = folder() / f"{kind}.latree"
     done("train", kind, toy("train"), "--dev", toy("dev"), "-o", path, "--quiet")
     return path
 

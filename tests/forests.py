@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import math
+from functools import cache, partial
 
 import numpy as np
 
-from latree.arrays import Longs
+from latree.arrays import NONE, Longs
 from latree.inference.forest import PASS, Forest
 from latree.inference.forms.sparse import Sparse
 
@@ -22,18 +24,19 @@ def cell(forest: Forest, weights: Sparse, rule: int, x: int, y: int, z: int) -> 
 
 def subtype_weights(forest: Forest, weights: Sparse, size: np.ndarray, edges: list[int]) -> list[float]:
     """The weight of one derivation for all subtypes of all its items: no messages, one assignment at a time."""
-    items = sorted({int(i) for e in edges for i in forest.ends[e] if i >= 0})
+    place = {NONE: NONE}  # whose subtype an item has: its own, or through PASS that of an item below
+    for e in sorted(edges):  # children first
+        parent, left, _ = forest.ends[e].tolist()
+        place[parent] = place[left] if forest.rule[e] == PASS else parent
+    ruled = [e for e in edges if forest.rule[e] != PASS]
+    ends = [[place[item] for item in forest.ends[e].tolist()] for e in ruled]
+    known = cache(partial(cell, forest, weights))
+    items = sorted({item for ports in ends for item in ports} - {NONE})
     found = []
     for choice in itertools.product(*(range(size[forest.symbol[i]]) for i in items)):
-        at = dict(zip(items, choice, strict=True)) | {-1: 0}
-        product = 1.0
-        for e in edges:
-            x, y, z = (at[int(i)] for i in forest.ends[e])
-            if forest.rule[e] == PASS:
-                product *= x == y
-                continue
-            product *= cell(forest, weights, int(forest.rule[e]), x, y, z)
-        found.append(float(product))
+        at = dict(zip(items, choice, strict=True)) | {NONE: 0}
+        numbers = (known(int(forest.rule[e]), *(at[i] for i in ports)) for e, ports in zip(ruled, ends, strict=True))
+        found.append(math.prod(numbers))
     return found
 
 

@@ -161,7 +161,7 @@ def test_compilation_is_told_once_and_only_when_it_takes_long(
 def test_the_first_run_on_a_machine_tells_and_the_second_does_not(tmp_path: Path) -> None:
     done("tag", "-m", model("hmm"), stdin=SLEEPS)
     cache = tmp_path / "cache"  # of all kernels but one, so that the test need not wait for all of them
-    shutil.copytree(os.environ["NUMBA_CACHE_DIR"], cache, ignore=shutil.ignore_patterns("trellis*"))
+    shutil.copytree(os.environ["NUMBA_CACHE_DIR"], cache, ignore=shutil.ignore_patterns("trellis*", "*.tmp.*"))
     run = "from latree.cli import common, main; common.PATIENCE = 0; main()"
     command = [sys.executable, "-c", run, "tag", "-m", str(model("hmm"))]
     environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}

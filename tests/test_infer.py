@@ -36,7 +36,7 @@ def test_sweeps_equal_enumeration(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_subtypes_equal_enumeration(seed: int) -> None:
     rng = np.random.default_rng(100 + seed)
-    grammar, theta, emissions = example(seed, words=3)
+    grammar, theta, emissions = example(seed, words=3, most=40)
     size = np.array([1, 2, 3, 1, 2, 2])
     forest = full_forest(grammar, theta, emissions)
     weights = weights_of(grammar, random_tensors(grammar, size, rng), rng.random((3, 4)), size)

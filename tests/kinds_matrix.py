@@ -1,0 +1,74 @@
+"""A small model of every kind that is registered, and products of some, each trained once."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from latree.kinds.model import ForestModel
+from latree.kinds.product.model import Product
+from latree.kinds.registry import TAGGER, all_kinds, kind_named, load
+from tests.command import done, folder, toy_trees, write_conllu
+
+# What makes training short; a kind that is not named here is trained by its defaults.
+SMALL = {
+    "lvg": ("--rounds", "1", "--split-iterations", "5", "--merge-iterations", "2", "--smooth-iterations", "2"),
+    "lvg-tagger": ("--subtypes", "2", "--split-iterations", "5", "--smooth-iterations", "2"),
+    "lvg-d": ("--rounds", "1", "--epochs", "1", "--iterations", "3"),
+    "lvg-d-tagger": ("--subtypes", "2", "--epochs", "1", "--iterations", "3"),
+    "gm-lveg": ("--rounds", "1", "--epochs", "1", "--dim", "2", "--components", "2"),
+    "gm-lveg-tagger": ("--epochs", "1", "--dim", "2", "--components", "2"),
+    "svs": (
+        "--clusters",
+        "2",
+    ),
+}
+PRODUCTS = (("lvg", "gm-lveg"), ("lvg", "lvg-d"))
+SIZE = 60  # trees to train on
+
+TRAINED = [*chain.from_iterable(kind.places() for kind in all_kinds().values() if kind.name != Product.kind)]
+NAMES = [*TRAINED, *(" x ".join(members) for members in PRODUCTS)]
+
+
+def is_tagger(name: str) -> bool:
+    return name.endswith(TAGGER) or (name in TRAINED and kind_named(name).parser is None)
+
+
+PARSERS = [name for name in NAMES if not is_tagger(name)]
+TAGGERS = [name for name in NAMES if is_tagger(name)]
+
+
+@cache
+def treebank(tagged: bool) -> Path:
+    """The first trees of the toy treebank, in brackets or as CoNLL-U."""
+    trees = toy_trees("train")[:SIZE]
+    if tagged:
+        return write_conllu(folder() / "small.conllu", trees)
+    path = folder() / "small.mrg"
+    path.write_text("".join(f"{tree}\n" for tree in trees), encoding="utf-8")
+    return path
+
+
+def train(name: str, path: Path) -> None:
+    """Train a small model as the command line does."""
+    kind = kind_named(name).name
+    done("train", kind, treebank(is_tagger(name)), "-o", path, "--quiet", *SMALL.get(name, ()))
+
+
+@cache
+def model_file(name: str) -> Path:
+    """The file of a small model."""
+    path = folder() / f"small {name}.latree"
+    if name in TRAINED:
+        train(name, path)
+    else:
+        Product([model(member) for member in name.split(" x ")]).save(path)
+    return path
+
+
+@cache
+def model(name: str) -> ForestModel[Any]:
+    """A small model."""
+    return load(model_file(name))

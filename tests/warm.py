@@ -1,0 +1,21 @@
+"""Compiles the kernels that most tests need, once, before several workers start; run as `python -m tests.warm`."""
+
+from __future__ import annotations
+
+from tests import kernel_cache
+
+
+def main() -> None:
+    """Train and use a model of every kind."""
+    kernel_cache.choose()
+    from tests.command import SLEEPS
+    from tests.kinds_matrix import NAMES, model
+
+    for name in NAMES:
+        grammar = model(name)
+        grammar.kbest(SLEEPS.split(), 3)
+        grammar.log_prob(SLEEPS.split())
+
+
+if __name__ == "__main__":
+    main()
