@@ -408,7 +408,7 @@ def test_a_training_taken_up_again_ends_where_it_would_have(tmp_path: Path) -> N
     [
         {"estimator": "variational", "subtypes": 4},
         {"prior": PRIOR},
-        {"estimator": "variational", "prior": VariationalOptions(truncation=6)},
+        {"subtypes": 6},
     ],
 )
 def test_options_that_contradict(options: dict[str, Any]) -> None:
@@ -420,6 +420,8 @@ def test_options_that_contradict(options: dict[str, Any]) -> None:
 def test_priors_that_are_none(options: dict[str, float]) -> None:
     with pytest.raises(LatreeError, match="positive"):
         VariationalOptions(**options)  # type: ignore[arg-type]
+    with pytest.raises(LatreeError, match="power of two"):
+        VariationalOptions(truncation=6)
 
 
 # -- the command
