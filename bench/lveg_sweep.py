@@ -43,8 +43,8 @@ class Row(NamedTuple):
 
 
 def f1(model: GmLveg, gold: Trees) -> float:
-    found = [parse.tree for parse in model.parse_all([tree.words() for tree in gold])]
-    return float(latree.score_trees(gold, found).to_json()["f1"])
+    guesses = [parse.tree for parse in model.parse_all([tree.words() for tree in gold])]
+    return float(latree.score_trees(gold, guesses).to_json()["f1"])
 
 
 class Watcher:

@@ -98,26 +98,26 @@ def learned_subtypes(model: Lvg, tree: Node) -> dict[tuple[int, int, int], list[
     forest = assemble([from_trees(grammar, [tree], entry, len(words) * tags)], len(grammar.rules))
     weights = model.weights(model.emissions(words))
     result = infer(forest, weights, no_statistics(weights), model.widths())
-    found = defaultdict(list)
+    likeliest = defaultdict(list)
     for item, (symbol, span) in enumerate(zip(forest.symbol.tolist(), forest.span.tolist(), strict=True)):
         rows = slice(result.inside.start[item], result.inside.start[item + 1])
-        found[symbol, *span].append(int((result.inside.row[rows] * result.outside.row[rows]).argmax()))
-    return found
+        likeliest[symbol, *span].append(int((result.inside.row[rows] * result.outside.row[rows]).argmax()))
+    return likeliest
 
 
 def hidden_subtypes(tree: Tree) -> list[tuple[str, int, int, str]]:
     """(visible label, start, end, hidden label) of every node, the lower of a chain before the higher."""
-    found: list[tuple[str, int, int, str]] = []
+    labels: list[tuple[str, int, int, str]] = []
 
     def visit(node: Tree, start: int) -> int:
         end = start + 1 if node.word is not None else start
         for child in node.children:
             end = visit(child, end)
-        found.append((visible(node.label), start, end, node.label))
+        labels.append((visible(node.label), start, end, node.label))
         return end
 
     visit(tree, 0)
-    return found
+    return labels
 
 
 def pairs_by_category(model: Lvg, hidden: Iterable[Tree]) -> dict[str, list[Pair]]:

@@ -71,11 +71,11 @@ def models(options: argparse.Namespace) -> Iterator[tuple[str, SvsOptions]]:
 
 
 def f1(model: Svs, gold: Trees, objective: Objective, choice: Choice = "vector") -> tuple[float, int]:
-    """And how many sentences have a tree of last resort."""
+    """Score a model, and count the sentences that have a tree of last resort."""
     model.choice = choice
-    found = list(model.parse_all([tree.words() for tree in gold], objective=objective))
-    missing = sum(parse.status != "ok" for parse in found)
-    return float(latree.score_trees(gold, [parse.tree for parse in found]).to_json()["f1"]), missing
+    parses = list(model.parse_all([tree.words() for tree in gold], objective=objective))
+    missing = sum(parse.status != "ok" for parse in parses)
+    return float(latree.score_trees(gold, [parse.tree for parse in parses]).to_json()["f1"]), missing
 
 
 def figures(options: SvsOptions, seed: int, train: Trees, gold: Trees) -> tuple[float, ...]:

@@ -31,7 +31,7 @@ class Phrase(NamedTuple):
 
 def phrases(model: Svs, trees: Sequence[latree.Tree], words: int) -> list[Phrase]:
     """All short constituents, each text and label once."""
-    found: dict[tuple[str, str], Phrase] = {}
+    by_text: dict[tuple[str, str], Phrase] = {}
     for tree in trees:
         tokens = tree.words()
         try:
@@ -41,8 +41,8 @@ def phrases(model: Svs, trees: Sequence[latree.Tree], words: int) -> list[Phrase
         for one in vectors:
             text = " ".join(tokens[one.start : one.end])
             if 1 < one.end - one.start <= words:
-                found.setdefault((text, one.label), Phrase(text, one.label, one.posterior))
-    return list(found.values())
+                by_text.setdefault((text, one.label), Phrase(text, one.label, one.posterior))
+    return list(by_text.values())
 
 
 def report(bank: list[Phrase], shown: int, rng: np.random.Generator) -> None:

@@ -37,8 +37,8 @@ def read(directory: Path, part: str) -> Sentences:
 
 
 def accuracy(model: Tagger, gold: Sentences) -> str:
-    found = [(one.tokens, one.tags) for one in model.tag_all([words for words, _ in gold])]
-    scores = latree.score_tags(gold, found).to_json()
+    guesses = [(one.tokens, one.tags) for one in model.tag_all([words for words, _ in gold])]
+    scores = latree.score_tags(gold, guesses).to_json()
     return f"{scores['token']:.2f} / {scores['sentence']:.2f}"
 
 

@@ -26,9 +26,9 @@ def row(directory: Path, model: Lvg | Svs) -> str:
     model.fit(latree.read_trees(path))
     trained = time.process_time()
     gold = list(latree.read_trees(directory / "dev.mrg", model.labels.for_scoring()))
-    found = [parse.tree for parse in model.parse_all([tree.words() for tree in gold])]
+    guesses = [parse.tree for parse in model.parse_all([tree.words() for tree in gold])]
     parsed = time.process_time()
-    scores = latree.score_trees(gold, found).to_json()
+    scores = latree.score_trees(gold, guesses).to_json()
     figures = f"{scores['f1']:.2f} | {scores['exact']:.2f} | {int(model.widths().sum())} | {trained - start:.1f}"
     return f"| {directory.name} | {figures} | {len(gold) / (parsed - trained):.0f} |"
 

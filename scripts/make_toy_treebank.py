@@ -162,10 +162,10 @@ def _expected_total(grammar: Grammar, local: Callable[[Sequence[Option]], float]
     The limit is finite just when a derivation takes finitely many steps in the mean.
     """
     root = next(iter(grammar))
-    own = {symbol: local(options) for symbol, options in grammar.items()}
-    total = own
+    here = {symbol: local(options) for symbol, options in grammar.items()}
+    total = here
     for _ in range(rounds):
-        deeper = {symbol: own[symbol] + _mean_over_children(grammar[symbol], total) for symbol in grammar}
+        deeper = {symbol: here[symbol] + _mean_over_children(grammar[symbol], total) for symbol in grammar}
         if all(math.isclose(deeper[symbol], total[symbol], rel_tol=1e-12) for symbol in grammar):
             return deeper[root]
         if deeper[root] > LARGEST:

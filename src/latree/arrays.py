@@ -1,12 +1,17 @@
-"""Names for the arrays that all modules speak of."""
+"""Names for the arrays that all modules speak of, and how rows are laid end to end."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
 NONE = -1  # where an array of numbers, of rules, symbols or items, has nothing to name
+
+
+def starts(lengths: ArrayLike) -> Longs:
+    """Find where each of some rows begins that are laid end to end, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

@@ -72,6 +72,11 @@ def unpack_sparse(name: str, arrays: Mapping[str, NDArray[Any]], size: int) -> F
     return values
 
 
+def part_of(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Pick the arrays whose names begin so, under the rest of their names."""
+    return {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
+
+
 def save(path: str | Path, kind: str, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write a model of the given kind."""
     from safetensors.numpy import save as pack

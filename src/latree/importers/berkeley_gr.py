@@ -56,10 +56,10 @@ def _load(path: str | Path) -> Any:
 
 
 def _fields(instance: Any) -> dict[str, Any]:
-    """The fields of a Java object by name, those of its superclasses among them."""
+    """List the fields of a Java object by name, those of its superclasses among them."""
     if not hasattr(instance, "field_data"):
         raise LatreeError(f"expected a Java object and found {type(instance).__name__}")
-    return {field.name: value for own in instance.field_data.values() for field, value in own.items()}
+    return {field.name: value for fields in instance.field_data.values() for field, value in fields.items()}
 
 
 def _class_name(instance: Any) -> str:

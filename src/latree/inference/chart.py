@@ -200,7 +200,7 @@ class _Work(NamedTuple):
 
 
 class _WorkOut(NamedTuple):
-    """The same for outside values; `heard` waits to be handed to the words' tags."""
+    """Outside values being filled, laid out as `_Work` is; `heard` waits to be handed to the words' tags."""
 
     tag: Floats
     base: Floats

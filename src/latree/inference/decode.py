@@ -68,11 +68,11 @@ def _given_parent(forest: Forest, posterior: Floats) -> Floats:
     for k in range(len(forest.rule)):
         e = len(forest.rule) - 1 - k  # parents first
         item = ends[e, P]
-        own = max(mass[item] - ruled[item], 0.0) if forest.rule[e] == PASS else posterior[e]
-        share[e] = own / mass[item] if mass[item] > 0.0 else 0.0
+        part = max(mass[item] - ruled[item], 0.0) if forest.rule[e] == PASS else posterior[e]
+        share[e] = part / mass[item] if mass[item] > 0.0 else 0.0
         for port in (L, R):
             if ends[e, port] >= 0:
-                mass[ends[e, port]] += own
+                mass[ends[e, port]] += part
     return share
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from latree.arrays import NONE, Ints, Longs
+from latree.arrays import NONE, Ints, Longs, starts
 from latree.inference.forest import PASS, Forest, L, P, R, arrange
 from latree.inference.grammar import Grammar
 from latree.jit import kernel
@@ -20,7 +20,7 @@ from latree.text.tree import Tree
 
 
 class Derivation(NamedTuple):
-    """One of them: its edges, a parent's before its children's, left to right; and log P(T, w)."""
+    """A derivation of a forest: its edges, a parent's before its children's, left to right; and log P(T, w)."""
 
     edges: list[int]
     log_weight: float
@@ -28,7 +28,7 @@ class Derivation(NamedTuple):
     node: int  # its root
 
     def tree(self, grammar: Grammar, words: Sequence[str]) -> Tree:
-        """Parts of binarised rules give way to their children."""
+        """Make the tree; parts of binarised rules give way to their children."""
         return self.shared.trees(grammar, self.node, words)[0]
 
 
@@ -46,11 +46,11 @@ class Derivations:
     def of(cls, forest: Forest, lists: Sequence[Sequence[int]]) -> Derivations:
         """`lists` hold each derivation's edges, a parent's before its children's, left to right."""
         edges = np.concatenate([np.asarray(one, np.int64) for one in lists])
-        start = np.concatenate([[0], np.cumsum([len(one) for one in lists])]).astype(np.int64)
+        start = starts([len(one) for one in lists])
         return cls(forest, *_overlay(forest.ends, edges, start))
 
     def as_forest(self) -> Forest:
-        """With a root for each derivation, which is then its only one."""
+        """Make a forest with a root for each derivation, which is then its only one."""
         forest, item = self.forest, self.forest.ends[self.edge, P]
         ends = np.column_stack([np.arange(len(self.edge)), self.below]).astype(np.int32)
         columns = (forest.symbol[item], forest.span[item], forest.sentence[item], self.root)
@@ -76,7 +76,7 @@ class Derivations:
 
     @cached_property
     def _columns(self) -> tuple[list[int], ...]:
-        """Of every node, as lists, which a loop reads faster: children, symbol (NONE: passes on), first word."""
+        """Children, symbol (NONE: passes on) and first word of every node, as lists, which a loop reads faster."""
         item = self.forest.ends[self.edge, P]
         symbol = np.where(self.forest.rule[self.edge] == PASS, NONE, self.forest.symbol[item])
         columns = (*self.below.T, symbol, self.forest.span[item, 0])

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from latree.arrays import NONE, Ints, Longs
+from latree.arrays import NONE, Ints, Longs, starts
 from latree.inference.grammar import Grammar, rule_symbols
 from latree.jit import kernel
 from latree.text.binary import Node
@@ -53,7 +53,7 @@ class Forest(NamedTuple):
 def assemble(pieces: Sequence[Piece], rules: int) -> Forest:
     """Lay pieces end to end (`rules`: how many the grammar has) and sort them by level and rule."""
     sizes = np.array([len(piece.symbol) for piece in pieces])
-    shift = np.concatenate([[0], np.cumsum(sizes)])
+    shift = starts(sizes)
     rule, ends = _concatenate(pieces, shift, rules)
     symbol, span = (np.concatenate(columns) for columns in zip(*((p.symbol, p.span) for p in pieces), strict=True))
     sentence = np.repeat(np.arange(len(pieces), dtype=np.int32), sizes)
@@ -106,15 +106,15 @@ def share(forest: Forest) -> Forest:
     Sums over derivations and expected counts stay the same, for about half the work.  What a node has around it can no
     longer be told apart from other occurrences of the same words under the same brackets.
     """
-    found: dict[tuple[int, int, int], int] = {}
+    number_of: dict[tuple[int, int, int], int] = {}
     same = [NONE] * (len(forest.symbol) + 1)  # the last stands for an absent child
     kept: list[int] = []
     for edge, (rule, (parent, left, right)) in enumerate(zip(forest.rule.tolist(), forest.ends.tolist(), strict=True)):
         key = (rule, same[left], same[right])
-        if key not in found:
-            found[key] = len(kept)
+        if key not in number_of:
+            number_of[key] = len(kept)
             kept.append(edge)
-        same[parent] = found[key]
+        same[parent] = number_of[key]
     items = forest.ends[kept, P]
     number = np.array(same, np.int32)
     columns = (forest.symbol[items], forest.span[items], forest.sentence[items], number[forest.root])
@@ -219,7 +219,7 @@ def _alive(ends: Ints, keep: NDArray[np.bool_], items: int, roots: Ints) -> NDAr
 
 
 def trim(piece: Piece) -> Piece:
-    """The same piece without items that no whole derivation uses; empty where there is no derivation."""
+    """Drop a piece's items that no whole derivation uses: all of them where there is no derivation."""
     items = len(piece.symbol)
     alive = _alive(piece.ends, np.ones(len(piece.rule), np.bool_), items, np.array([items - 1], np.int32))
     place = np.append(np.cumsum(alive) - 1, NONE).astype(np.int32)

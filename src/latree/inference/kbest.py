@@ -7,15 +7,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from latree.arrays import Floats, Ints, Longs
+from latree.arrays import Floats, Ints, Longs, starts
 from latree.inference.forest import Forest, L, P, R
 from latree.jit import kernel
 
 
 class _Lists(NamedTuple):
-    """For every item its derivations found so far, best first, and a heap of candidates for the next."""
+    """For every item its derivations fixed so far, best first, and a heap of candidates for the next."""
 
-    found: Longs  # [items] how many derivations are fixed
+    fixed: Longs  # [items] how many derivations are fixed
     entry: Longs  # [items, k, 3] their edge and the ranks of its children
     score: Floats  # [items, k]
     done: NDArray[np.bool_]  # [items] there are no more
@@ -44,9 +44,9 @@ def _push(lists: _Lists, item: int, edge: int, left_rank: int, right_rank: int, 
 @kernel
 def _pop(lists: _Lists, item: int) -> None:
     """Move the best candidate to the end of the fixed derivations."""
-    base, rank = lists.room[item], lists.found[item]
+    base, rank = lists.room[item], lists.fixed[item]
     lists.entry[item, rank], lists.score[item, rank] = lists.heap[base], lists.key[base]
-    lists.found[item] += 1
+    lists.fixed[item] += 1
     lists.size[item] -= 1
     size, k = lists.size[item], 0
     last, last_key = lists.heap[base + size].copy(), lists.key[base + size]
@@ -66,7 +66,7 @@ def _lacking(lists: _Lists, ends: Ints, edge: int, ranks: Longs) -> int:
     """The child port of an edge that has not yet found its derivation of the given rank, but may; 0 for none."""
     for port in (L, R):
         child = ends[edge, port]
-        if child >= 0 and lists.found[child] <= ranks[port - 1] and not lists.done[child]:
+        if child >= 0 and lists.fixed[child] <= ranks[port - 1] and not lists.done[child]:
             return port
     return 0
 
@@ -78,7 +78,7 @@ def _offer(lists: _Lists, ends: Ints, scores: Floats, item: int, edge: int, rank
     for port in (L, R):
         child = ends[edge, port]
         if child >= 0:
-            if lists.found[child] <= ranks[port - 1]:
+            if lists.fixed[child] <= ranks[port - 1]:
                 return
             total += lists.score[child, ranks[port - 1]]
     if total > -np.inf:
@@ -97,8 +97,8 @@ def _next_candidate(lists: _Lists, ends: Ints, item: int, ranks: Longs) -> int:
         ranks[0] = ranks[1] = 0
         edge = lists.edges[lists.first[item] + lists.opened[item]]
         return edge
-    while lists.found[item] > 0 and lists.stage[item] < 2:
-        edge, left_rank, right_rank = lists.entry[item, lists.found[item] - 1]
+    while lists.fixed[item] > 0 and lists.stage[item] < 2:
+        edge, left_rank, right_rank = lists.entry[item, lists.fixed[item] - 1]
         if lists.stage[item] == 0 and ends[edge, R] >= 0:
             ranks[0], ranks[1] = left_rank, right_rank + 1
             return edge
@@ -125,7 +125,7 @@ def _enumerate(lists: _Lists, ends: Ints, scores: Floats, root: int, k: int, dep
     item_of[0], wanted_of[0], height = root, k, 1
     while height > 0:
         item = item_of[height - 1]
-        if lists.found[item] >= wanted_of[height - 1] or lists.done[item]:
+        if lists.fixed[item] >= wanted_of[height - 1] or lists.done[item]:
             height -= 1
             continue
         edge = _next_candidate(lists, ends, item, ranks)
@@ -147,7 +147,7 @@ def _enumerate(lists: _Lists, ends: Ints, scores: Floats, root: int, k: int, dep
 def _lists(forest: Forest, k: int) -> _Lists:
     items = len(forest.symbol)
     count = np.bincount(forest.ends[:, P], minlength=items)
-    first = np.concatenate([[0], np.cumsum(count)])
+    first = starts(count)
     room = first + np.arange(items + 1) * (k + 1)
     return _Lists(
         np.zeros(items, np.int64),
@@ -172,17 +172,17 @@ def k_best(forest: Forest, scores: Floats, k: int, sentence: int = 0) -> list[tu
         return []
     lists = _lists(forest, k)
     _enumerate(lists, forest.ends, scores, root, k, len(forest.level) + 1)
-    found = int(lists.found[root])
-    edges, start = _unpack(lists, forest.ends, root, found)
-    return [(float(lists.score[root, r]), edges[start[r] : start[r + 1]].tolist()) for r in range(found)]
+    count = int(lists.fixed[root])
+    edges, start = _unpack(lists, forest.ends, root, count)
+    return [(float(lists.score[root, r]), edges[start[r] : start[r + 1]].tolist()) for r in range(count)]
 
 
 @kernel
-def _unpack(lists: _Lists, ends: Ints, root: int, found: int) -> tuple[Longs, Longs]:
+def _unpack(lists: _Lists, ends: Ints, root: int, count: int) -> tuple[Longs, Longs]:
     """The edges of the root's derivations laid end to end, a parent's before its children's, left to right."""
-    edges, used, start = np.empty(1024, np.int64), 0, np.zeros(found + 1, np.int64)
-    item_of, rank_of = np.empty(len(lists.found) + 1, np.int64), np.empty(len(lists.found) + 1, np.int64)
-    for r in range(found):
+    edges, used, start = np.empty(1024, np.int64), 0, np.zeros(count + 1, np.int64)
+    item_of, rank_of = np.empty(len(lists.fixed) + 1, np.int64), np.empty(len(lists.fixed) + 1, np.int64)
+    for r in range(count):
         item_of[0], rank_of[0], height = root, r, 1
         while height > 0:
             height -= 1

@@ -49,8 +49,8 @@ class PhraseTable:
         rows = [((sentence * self.size + i) * self.size + j, number[label]) for label, i, j in wanted]
         keys = np.array([place * len(self.labels) + label for place, label in rows], np.int64)
         at = np.minimum(np.searchsorted(self.key, keys), len(self.key) - 1)
-        found = np.where(self.key[at] == keys, self.probability[at], 0.0)
-        return [Constituent(*phrase, p) for phrase, p in zip(wanted, found.tolist(), strict=True)]
+        probabilities = np.where(self.key[at] == keys, self.probability[at], 0.0)
+        return [Constituent(*phrase, p) for phrase, p in zip(wanted, probabilities.tolist(), strict=True)]
 
     def likely(self, least: float) -> list[Constituent]:
         """All phrases of a search over one sentence with at least the given probability, by span."""
@@ -58,5 +58,5 @@ class PhraseTable:
         place, label = np.divmod(self.key[at], len(self.labels))
         start, end = np.divmod(place, self.size)
         columns = (label.tolist(), start.tolist(), end.tolist(), self.probability[at].tolist())
-        found = [Constituent(self.labels[k], i, j, p) for k, i, j, p in zip(*columns, strict=True)]
-        return sorted(found, key=lambda c: (c.start, -c.end, -c.probability))
+        phrases = [Constituent(self.labels[k], i, j, p) for k, i, j, p in zip(*columns, strict=True)]
+        return sorted(phrases, key=lambda c: (c.start, -c.end, -c.probability))

@@ -91,15 +91,15 @@ class Survivors(NamedTuple):
 def _survivors(inside: Floats, outside: Floats, limit: float) -> tuple[Longs, Ints]:
     """What has an inside times outside of at least the limit."""
     cells, symbols = inside.shape
-    start, found = np.zeros(cells + 1, np.int64), 0
+    start, kept = np.zeros(cells + 1, np.int64), 0
     symbol = np.empty(cells * symbols, np.int32)
     for c in range(cells):
         for a in range(symbols):
             if inside[c, a] * outside[c, a] >= limit and inside[c, a] > 0.0:
-                symbol[found] = a
-                found += 1
-        start[c + 1] = found
-    return start, symbol[:found].copy()
+                symbol[kept] = a
+                kept += 1
+        start[c + 1] = kept
+    return start, symbol[:kept].copy()
 
 
 @kernel

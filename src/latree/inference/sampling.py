@@ -86,9 +86,9 @@ def _below(forest: Forest, weights: TablesAndWords, inside: Messages, edge: int,
     (left, left_scale), (right, right_scale) = (_message(inside, int(forest.ends[edge, port])) for port in (L, R))
     rule, scale, shape = int(forest.rule[edge]), left_scale + right_scale, (len(left), len(right))
     if _keeps_subtype(forest, rule):
-        own = left[subtype if len(left) > 1 else 0]
+        below = left[subtype if len(left) > 1 else 0]
         entry = 1.0 if rule == PASS else weights.entry[weights.entry_start[rule - forest.rules] + subtype]
-        return np.array([[own * entry]]), scale
+        return np.array([[below * entry]]), scale
     return weights.table(rule, subtype, shape) * left[:, None] * right, scale
 
 

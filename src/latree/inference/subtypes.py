@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from latree.arrays import Floats, Longs
+from latree.arrays import Floats, Longs, starts
 from latree.inference.grammar import Grammar
 from latree.jit import kernel
 
@@ -37,12 +37,12 @@ class Layout:
     @cached_property
     def start(self) -> Longs:
         """[rules + 1] where each tensor begins."""
-        return np.concatenate([[0], np.cumsum(self.dims.prod(1))]).astype(np.int64)
+        return starts(self.dims.prod(1))
 
     @cached_property
     def offset(self) -> Longs:
         """[symbols + 1] the first of each symbol's subtypes when all are laid end to end."""
-        return np.concatenate([[0], np.cumsum(self.size)]).astype(np.int64)
+        return starts(self.size)
 
     @cached_property
     def tag_columns(self) -> Longs:
@@ -56,13 +56,13 @@ class Layout:
     @cached_property
     def rule_row(self) -> Longs:
         """[rules + 1] the first row of each rule; a row is what a rule and a subtype of its parent have."""
-        return np.concatenate([[0], np.cumsum(self.dims[:, 0])]).astype(np.int64)
+        return starts(self.dims[:, 0])
 
     @cached_property
     def row(self) -> Longs:
         """[rows + 1] where each row begins."""
         wide = self.dims[:, 1] * self.dims[:, 2]
-        return np.concatenate([[0], np.cumsum(np.repeat(wide, self.dims[:, 0]))]).astype(np.int64)
+        return starts(np.repeat(wide, self.dims[:, 0]))
 
     @cached_property
     def row_parent(self) -> Longs:
@@ -153,11 +153,11 @@ class History:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], rounds: int) -> History:
-        found = []
+        parents = []
         for k in range(rounds):
             cuts = np.cumsum(arrays[f"history.{k}.size"])[:-1]
-            found.append(tuple(np.split(arrays[f"history.{k}"], cuts)))
-        return cls(tuple(found))
+            parents.append(tuple(np.split(arrays[f"history.{k}"], cuts)))
+        return cls(tuple(parents))
 
     def ancestors(self, symbol: int, level: int) -> Longs:
         """For each present subtype of a symbol the one it came from after `level` rounds (0: the symbol itself)."""

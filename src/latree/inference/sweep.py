@@ -6,9 +6,9 @@ the rule's expectation.  A form says how, for many edges m at a time, all of one
 
     up(weights, rules, left, right, out)
         out[:, m] = the parent's reading
-    down(weights, rules, parent, left, right, factor, to_left, to_right, stats, share)
-        to_left[:, m], to_right[:, m] = the children's readings;
-        share[m] = factor[m] times all three plugged in, the posterior of the edge, which is added to `stats`
+    down(weights, edges, stats)
+        edges.to_left[:, m], edges.to_right[:, m] = the children's readings;
+        edges.share[m] = factor[m] times all three plugged in, the posterior of the edge, which is added to `stats`
 
 Messages are rows with a log scale each: the message of item i is exp(scale[i]) * row[i].  Which form is meant is
 told by the type of the weights, a NamedTuple; `register` makes it known to the compiler.
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from latree.arrays import Floats, Ints, Longs
+from latree.arrays import Floats, Ints, Longs, starts
 from latree.inference.forest import PASS, Forest, L, P, R
 from latree.jit import kernel
 
@@ -46,6 +46,19 @@ class Inference(NamedTuple):
     posterior: Floats  # [edges] probability that the edge is in the derivation
 
 
+class Edges(NamedTuple):
+    """Edges of one rule, or lexical entries of one tag, on the way down: an edge is a column of its messages."""
+
+    rules: Ints
+    parent: Floats  # outside
+    left: Floats  # inside
+    right: Floats
+    factor: Floats  # [edges] what the scales of the three messages come to
+    to_left: Floats  # to be filled: what the edge says of its children
+    to_right: Floats
+    share: Floats  # [edges] to be filled: the posterior
+
+
 _FORMS: dict[type, dict[str, Callable[..., None]]] = {}
 
 
@@ -58,18 +71,7 @@ def _up(weights: Any, rules: Ints, left: Floats, right: Floats, out: Floats) -> 
     """Stands for the form's own `up` in the kernels below."""
 
 
-def _down(
-    weights: Any,
-    rules: Ints,
-    parent: Floats,
-    left: Floats,
-    right: Floats,
-    factor: Floats,
-    to_left: Floats,
-    to_right: Floats,
-    stats: Any,
-    share: Floats,
-) -> None:
+def _down(weights: Any, edges: Edges, stats: Any) -> None:
     """Stands for the form's own `down`."""
 
 
@@ -85,40 +87,18 @@ def _choose_up(weights: Any, rules: Ints, left: Floats, right: Floats, out: Floa
 
 
 @overload(_down)
-def _choose_down(
-    weights: Any,
-    rules: Ints,
-    parent: Floats,
-    left: Floats,
-    right: Floats,
-    factor: Floats,
-    to_left: Floats,
-    to_right: Floats,
-    stats: Any,
-    share: Floats,
-) -> Callable[..., None]:
+def _choose_down(weights: Any, edges: Edges, stats: Any) -> Callable[..., None]:
     form = _FORMS[weights.instance_class]["down"]
 
-    def down(
-        weights: Any,
-        rules: Ints,
-        parent: Floats,
-        left: Floats,
-        right: Floats,
-        factor: Floats,
-        to_left: Floats,
-        to_right: Floats,
-        stats: Any,
-        share: Floats,
-    ) -> None:
-        form(weights, rules, parent, left, right, factor, to_left, to_right, stats, share)
+    def down(weights: Any, edges: Edges, stats: Any) -> None:
+        form(weights, edges, stats)
 
     return down
 
 
 def empty_messages(forest: Forest, width: Longs) -> Messages:
     """Messages of no mass; `width[symbol]` is how many numbers a message of that symbol has."""
-    start = np.concatenate([[0], np.cumsum(width[forest.symbol])]).astype(np.int64)
+    start = starts(width[forest.symbol])
     return Messages(start, np.zeros(start[-1]), np.full(len(forest.symbol), -np.inf))
 
 
@@ -303,7 +283,8 @@ def sweep_outside(
                 to_right = _space(outside, ends[lo, R], hi - lo, to_right_buffer)
                 _edge_factors(forest, inside, outside, lo, hi, factor)
                 rules, share = forest.rule[lo:hi], posterior[lo:hi]
-                _down(weights, rules, parent, left, right, factor[: hi - lo], to_left, to_right, stats, share)
+                edges = Edges(rules, parent, left, right, factor[: hi - lo], to_left, to_right, share)
+                _down(weights, edges, stats)
                 _hand_down(forest, inside, outside, lo, hi, to_left, to_right)
 
 

@@ -1,6 +1,6 @@
 """The coarse pass of a tagger: forward and backward over all tags of a sentence, and the lattice of what survives.
 
-The counterpart of `cky` and `prune` for sequences: scalar, dense, fast; its survivors become a forest.
+The counterpart of `chart` and `prune` for sequences: scalar, dense, fast; its survivors become a forest.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Chain(NamedTuple):
 
 
 class ChainRules(NamedTuple):
-    """The numbers of the same as rules of a grammar (NONE: no such rule)."""
+    """Where the numbers of a `Chain` stand among a grammar's rules (NONE: no such rule)."""
 
     start: Ints
     step: Ints
@@ -44,7 +44,7 @@ class Trellis(NamedTuple):
 def chain_rules(grammar: Grammar) -> ChainRules:
     """Find the rules root -> t, t -> t' and t -> (end) of a grammar whose only inner symbol is the root."""
     tags = len(grammar.symbols) - 1
-    found = ChainRules(
+    numbers = ChainRules(
         np.full(tags, NONE, np.int32),
         np.full((tags, tags), NONE, np.int32),
         np.full(tags, NONE, np.int32),
@@ -52,12 +52,12 @@ def chain_rules(grammar: Grammar) -> ChainRules:
     )
     for r, (parent, child, _) in enumerate(grammar.rules.tolist()):
         if parent == 0:
-            found.start[child - 1] = r
+            numbers.start[child - 1] = r
         elif child == NONE:
-            found.stop[parent - 1] = r
+            numbers.stop[parent - 1] = r
         else:
-            found.step[parent - 1, child - 1] = r
-    return found
+            numbers.step[parent - 1, child - 1] = r
+    return numbers
 
 
 def chain(rules: ChainRules, theta: Floats) -> Chain:

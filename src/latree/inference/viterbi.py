@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from latree.arrays import Floats, Longs
+from latree.arrays import Floats, Longs, starts
 from latree.inference.forest import PASS, Forest, L, P, R
 from latree.inference.forms.sparse import Sparse
 from latree.jit import kernel
@@ -54,7 +54,7 @@ def _best_subtypes(forest: Forest, weights: Sparse, best: _Best) -> None:
 
 def viterbi_edges(forest: Forest, weights: Sparse, width: Longs) -> list[int]:
     """The edges of all sentences' best derivations over subtypes."""
-    start = np.concatenate([[0], np.cumsum(width[forest.symbol])]).astype(np.int64)
+    start = starts(width[forest.symbol])
     back = np.full((start[-1], 3), -1)
     _best_subtypes(forest, weights, _Best(start, np.full(start[-1], -np.inf), back))
     edges: list[int] = []

@@ -2,8 +2,8 @@
 
 A frequent word has a rule for every tag that it was seen with.  Rare words share the rules of their class of unknown
 words, and so do words that training does not have.  Between the two, words may have rules of their own that are joined
-with those of their class.  For tags that a word or class was not seen with there is one rule a
-tag, of little weight: training does without, since there it could only be wrong.
+with those of their class.  For tags that a word or class was not seen with there is one rule a tag, of little weight:
+training does without, since there it could only be wrong.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class LexicalRules:
         seen: dict[str, set[int]] = {}
         for word, tag in (pair for sentence in kept for pair in sentence if frequency[pair[0]] <= rare):
             seen.setdefault(word, set()).add(tag)
-        found = {word: tuple(sorted(tags)) for word, tags in seen.items()}
-        return cls(units, rules[:, 0].copy(), rules[:, 1].copy(), count, tags, found, scheme, joined)
+        rare_tags = {word: tuple(sorted(tags)) for word, tags in seen.items()}
+        return cls(units, rules[:, 0].copy(), rules[:, 1].copy(), count, tags, rare_tags, scheme, joined)
 
     def is_known(self, word: str) -> bool:
         """Whether training held the word."""
@@ -74,14 +74,14 @@ class LexicalRules:
 
     @cached_property
     def _rows(self) -> dict[str, Longs]:
-        """Of every unit: the rule under each tag, NONE where there is none."""
+        """The rules of every unit, one under each tag, NONE where there is none."""
         table = np.full((len(self.units), self.tags), NONE, np.int64)
         table[self.unit, self.tag] = np.arange(len(self.tag))
         return dict(zip(self.units, table, strict=True))
 
     @cached_property
     def _tokens(self) -> dict[str, float]:
-        """Of every unit."""
+        """How many tokens of training every unit stands for."""
         tokens = np.bincount(self.unit, weights=self.count, minlength=len(self.units))
         return dict(zip(self.units, tokens.tolist(), strict=True))
 
@@ -93,7 +93,7 @@ class LexicalRules:
 
     @cached_property
     def _open_rows(self) -> dict[str, Longs]:
-        """The same with the rules of what was not seen, for words and classes that are not too frequent."""
+        """`_rows` with the rules of what was not seen, for words and classes that are not too frequent."""
         seldom = {unit for unit, n in self._tokens.items() if n <= OFTEN or unit.startswith(" ")}
         unseen = self._rows[_ANY]
         return {unit: np.where(row == NONE, unseen, row) if unit in seldom else row for unit, row in self._rows.items()}
@@ -102,23 +102,23 @@ class LexicalRules:
         """The lexical rule of every word under every tag [words, tags], or only under those it was `seen` with; NONE
         where there is none."""
         rows = self._rows if seen else self._open_rows
-        found = [self._row(rows, word, position == 0) for position, word in enumerate(tokens)]
+        chosen = [self._row(rows, word, position == 0) for position, word in enumerate(tokens)]
         if not seen:
             for position, word in enumerate(tokens):
                 if word in self.rare:  # of its class's rules, those of its own tags
-                    own = np.zeros(self.tags, bool)
-                    own[list(self.rare[word])] = True
-                    found[position] = np.where(own, found[position], self._rows[_ANY])
-        return np.stack(found)
+                    seen_with = np.zeros(self.tags, bool)
+                    seen_with[list(self.rare[word])] = True
+                    chosen[position] = np.where(seen_with, chosen[position], self._rows[_ANY])
+        return np.stack(chosen)
 
     def units_of(self, tokens: Sequence[str]) -> Longs:
         """The unit that stands for each word: a frequent one for itself, another for its class or for all others."""
-        number, found = self._unit_number, []
+        number, units = self._unit_number, []
         for position, word in enumerate(tokens):
             if word not in number or self._tokens[word] <= self.joined:
                 word = " " + self.scheme.signature(word, position == 0, self.is_known)
-            found.append(number.get(word, number[_ANY]))
-        return np.array(found, np.int64)
+            units.append(number.get(word, number[_ANY]))
+        return np.array(units, np.int64)
 
     @cached_property
     def _unit_number(self) -> dict[str, int]:
@@ -146,7 +146,7 @@ class LexicalRules:
         return rows.get(" " + self.scheme.signature(word, first, self.is_known), rows[_ANY])
 
     def named_units(self) -> list[tuple[str | None, str | None]]:
-        """Of every unit the word, or the name of the class (None for the one that stands for all others)."""
+        """Name the word of every unit, or its class (None for the one that stands for all others)."""
         return [(None, unit[1:] or None) if unit[:1] in ("", " ") else (unit, None) for unit in self.units]
 
     # --- storage

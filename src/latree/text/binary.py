@@ -15,14 +15,14 @@ from latree.errors import LatreeError
 from latree.options import Options, option
 from latree.text.tree import Tree
 
-Kind = Literal["root", "phrase", "tag", "part"]
+SymbolKind = Literal["root", "phrase", "tag", "part"]
 Direction = Literal["right", "left"]
 
 
 class Symbol(NamedTuple):
     """A category of the binarised grammar; a "part" stands for some of a node's children, the way to its whole."""
 
-    kind: Kind
+    kind: SymbolKind
     label: str
     parents: tuple[str, ...] = ()  # vertical context, the nearest first
     history: tuple[str, ...] = ()  # of a part: the siblings already split off, the latest last
@@ -40,8 +40,8 @@ class Symbol(NamedTuple):
     @classmethod
     def from_json(cls, data: Sequence[Any]) -> Symbol:
         kind, label, parents, history = data
-        if kind not in get_args(Kind):
-            raise LatreeError(f"unknown kind of symbol {kind!r}; expected one of {', '.join(get_args(Kind))}")
+        if kind not in get_args(SymbolKind):
+            raise LatreeError(f"unknown kind of symbol {kind!r}; expected one of {', '.join(get_args(SymbolKind))}")
         return cls(kind, label, tuple(parents), tuple(history))
 
 

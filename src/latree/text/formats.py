@@ -76,16 +76,16 @@ def _unpack(raw: IO[bytes]) -> IO[bytes]:
 
 def read_trees(path: str | Path, rules: LabelRules | None = None) -> Iterator[Tree]:
     """The trees of a bracket file, cleaned by `rules` (None: as written); those with nothing left are skipped."""
-    found = kept = False
+    any_tree = any_left = False
     with open_text(path) as lines:
         for tree in read_brackets(lines, _name(path)):
-            found = True
+            any_tree = True
             cleaned = rules.clean(tree) if rules else tree
             if cleaned is not None:
-                kept = True
+                any_left = True
                 yield cleaned
-    if not kept:
-        reason = "nothing but empty categories" if found else "the file is empty"
+    if not any_left:
+        reason = "nothing but empty categories" if any_tree else "the file is empty"
         raise LatreeError(f"{_name(path)}: no trees: {reason}")
 
 
@@ -172,13 +172,8 @@ def read_tagged(path: str | Path, column: Column | None = None) -> Iterator[Tagg
 
 
 def read_conllu(path: str | Path) -> Iterator[ConlluSentence]:
-    """The sentences of a CoNLL-U file: numbered words only, neither multiword lines (3-4) nor empty nodes (8.1)."""
-    return (sentence for _, sentence in _read_sentences(path))
-
-
-def read_conllu_lines(path: str | Path) -> Iterator[tuple[tuple[str, ...], ConlluSentence]]:
-    """The same sentences with all their lines as they stand, comments too, to be changed and written again."""
-    return _read_sentences(path)
+    """Read sentences of a CoNLL-U file: numbered words only, neither multiword lines (3-4) nor empty nodes (8.1)."""
+    return (sentence for _, sentence in read_conllu_lines(path))
 
 
 def retag(lines: Iterable[str], column: Column, tags: Sequence[str]) -> list[str]:
@@ -193,19 +188,20 @@ def retag(lines: Iterable[str], column: Column, tags: Sequence[str]) -> list[str
     return changed
 
 
-def _read_sentences(path: str | Path) -> Iterator[tuple[tuple[str, ...], ConlluSentence]]:
-    found = False
+def read_conllu_lines(path: str | Path) -> Iterator[tuple[tuple[str, ...], ConlluSentence]]:
+    """Read sentences with all their lines as they stand, comments too, to be changed and written again."""
+    any_sentence = False
     with open_text(path) as lines:
         source = _SentenceLines(lines, _name(path))
         try:
             for tokens in conllu.parse_incr(cast(TextIO, source), fields=_COLUMNS):
                 sentence = source.sentence(tokens)
                 if sentence.words:
-                    found = True
+                    any_sentence = True
                     yield tuple(source.all), sentence
         except ParseException as error:
             raise source.fault(error) from None
-    if not found:
+    if not any_sentence:
         raise LatreeError(f"{_name(path)}: no sentences: the file is empty")
 
 

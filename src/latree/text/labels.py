@@ -55,7 +55,7 @@ class LabelRules:
         return PRESETS[name]
 
     def for_scoring(self) -> LabelRules:
-        """The same rules for gold and predicted trees: EVALB counts a phrase over a phrase of the same label twice."""
+        """Make the rules for gold and predicted trees: EVALB counts a phrase over a phrase of the same label twice."""
         return replace(self, collapse=False)
 
     def clean(self, tree: Tree) -> Tree | None:

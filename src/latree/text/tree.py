@@ -125,7 +125,7 @@ class Tree:
         return cls(tree.label(), [cls.from_nltk(child) for child in children])
 
     def to_nltk(self) -> Any:
-        """The same tree as an nltk.Tree, parentheses escaped as nltk's readers leave them; nltk must be installed."""
+        """Make an nltk.Tree of the tree, parentheses escaped as nltk's readers leave them; nltk must be installed."""
         from nltk import Tree as NltkTree
 
         return self.fold(lambda node, done: NltkTree(node.label, done if node.word is None else [escape(node.word)]))

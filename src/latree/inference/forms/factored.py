@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from latree.arrays import Floats, Ints, Longs
-from latree.inference.sweep import register
+from latree.inference.sweep import Edges, register
 from latree.jit import kernel
 
 NO_RELATION = -1  # of a child that is absent, and of the root's child
@@ -34,28 +34,28 @@ class Factored(NamedTuple):
 
     def table(self, rule: int, x: int, shape: tuple[int, int]) -> Floats:
         """T[x], for one concept of the parent."""
-        found, (first, second) = np.ones(shape), self.label[rule]
-        found *= (self.rule[rule] if first == NO_RELATION else self.rule[rule, x] * self.relation[first, x])[:, None]
+        table, (first, second) = np.ones(shape), self.label[rule]
+        table *= (self.rule[rule] if first == NO_RELATION else self.rule[rule, x] * self.relation[first, x])[:, None]
         if second != NO_RELATION:
-            found *= self.relation[second, x]
-        return found
+            table *= self.relation[second, x]
+        return table
 
 
 def with_words(weights: Factored, emissions: Floats) -> Factored:
-    """The lexical entries of one batch: [words, tags' concepts laid end to end], an entry a word and tag."""
+    """Add the lexical entries of one batch: [words, tags' concepts laid end to end], an entry a word and tag."""
     concepts = weights.rule.shape[1]
     start = np.arange(0, emissions.size + 1, concepts, dtype=np.int64)
     return weights._replace(entry=np.ascontiguousarray(emissions).ravel(), entry_start=start)
 
 
 def zeros_like(weights: Factored) -> Factored:
-    """Statistics of no mass."""
+    """Make statistics of no mass."""
     zero = {name: np.zeros_like(getattr(weights, name)) for name in ("rule", "relation", "entry")}
     return weights._replace(**zero)
 
 
 def no_statistics(weights: Factored) -> Factored:
-    """For inference that is after posteriors alone."""
+    """Make statistics without room, for inference that is after posteriors alone."""
     return weights._replace(rule=np.zeros((0, 0)), relation=np.zeros((0, 0, 0)), entry=np.zeros(0))
 
 
@@ -98,19 +98,9 @@ def up(weights: Factored, rules: Ints, left: Floats, right: Floats, out: Floats)
 
 
 @kernel
-def down(
-    weights: Factored,
-    rules: Ints,
-    parent: Floats,
-    left: Floats,
-    right: Floats,
-    factor: Floats,
-    to_left: Floats,
-    to_right: Floats,
-    stats: Factored,
-    share: Floats,
-) -> None:
+def down(weights: Factored, edges: Edges, stats: Factored) -> None:
     """Statistics without room (`no_statistics`) are not kept."""
+    rules, parent, left, right, factor, to_left, to_right, share = edges
     rule, known = rules[0], len(weights.label)
     share[:] = 0.0
     if rule >= known:

@@ -21,7 +21,7 @@ from latree.arrays import Floats, Ints, Longs
 from latree.inference.forms import sparse
 from latree.inference.forms.sparse import Sparse
 from latree.inference.subtypes import Layout
-from latree.inference.sweep import register
+from latree.inference.sweep import Edges, register
 from latree.jit import kernel
 
 
@@ -37,7 +37,7 @@ def tree_sizes(size: Longs) -> Longs:
 
 
 def expanded(layout: Layout, weights: MultiScale) -> Sparse:
-    """The same weights with a cell for every triple of subtypes; `layout` is that of the subtypes."""
+    """Expand blocks into a cell for every triple of subtypes; `layout` is that of the subtypes."""
     blocks, trees = weights.blocks, Layout(layout.grammar, tree_sizes(layout.size))
     theta = np.zeros(int(layout.start[-1]))
     rule, *node = trees.coordinates(blocks.place)
@@ -90,35 +90,15 @@ def up(weights: MultiScale, rules: Ints, left: Floats, right: Floats, out: Float
 
 
 @kernel
-def down(
-    weights: MultiScale,
-    rules: Ints,
-    parent: Floats,
-    left: Floats,
-    right: Floats,
-    factor: Floats,
-    to_left: Floats,
-    to_right: Floats,
-    stats: MultiScale,
-    share: Floats,
-) -> None:
+def down(weights: MultiScale, edges: Edges, stats: MultiScale) -> None:
+    rules, parent, left, right, factor, to_left, to_right, share = edges
     if rules[0] >= len(weights.blocks.rule_pair) - 1:
-        sparse.down(weights.blocks, rules, parent, left, right, factor, to_left, to_right, stats.blocks, share)
+        sparse.down(weights.blocks, edges, stats.blocks)
         return
     tall_left, tall_right = _summed_up(left), _summed_up(right)
     back_left, back_right = np.empty_like(tall_left), np.empty_like(tall_right)
-    sparse.down(
-        weights.blocks,
-        rules,
-        _summed_up(parent),
-        tall_left,
-        tall_right,
-        factor,
-        back_left,
-        back_right,
-        stats.blocks,
-        share,
-    )
+    tall = Edges(rules, _summed_up(parent), tall_left, tall_right, factor, back_left, back_right, share)
+    sparse.down(weights.blocks, tall, stats.blocks)
     _handed_down(back_left, to_left)
     _handed_down(back_right, to_right)
 

@@ -23,9 +23,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from latree.arrays import Floats, Ints, Longs
+from latree.arrays import Floats, Ints, Longs, starts
 from latree.inference.subtypes import Layout
-from latree.inference.sweep import register
+from latree.inference.sweep import Edges, register
 from latree.jit import kernel
 
 
@@ -48,9 +48,9 @@ class Sparse(NamedTuple):
         row = self.rule_row[rule] + x
         cells = slice(self.row[row], self.row[row + 1])
         y, z = self.pair[self.rule_pair[rule] + self.cell_pair[cells]].T
-        found = np.zeros(shape)
-        found[y, z] = self.value[cells]
-        return found
+        table = np.zeros(shape)
+        table[y, z] = self.value[cells]
+        return table
 
 
 def sparse(layout: Layout, theta: Floats, place: Longs | None = None) -> Sparse:
@@ -95,28 +95,28 @@ def _index_cells(place: Longs, start: Longs, dims: Longs, rule_row: Longs) -> tu
 
 
 def with_words(weights: Sparse, layout: Layout, emissions: Floats) -> Sparse:
-    """The lexical entries of one batch: [words, tags' subtypes laid end to end], an entry a word and tag."""
+    """Add the lexical entries of one batch: [words, tags' subtypes laid end to end], an entry a word and tag."""
     lengths = np.tile(layout.size[layout.grammar.first_tag :], len(emissions))
     return with_entries(weights, emissions.ravel(), lengths)
 
 
 def with_entries(weights: Sparse, entry: Floats, lengths: Longs) -> Sparse:
-    """The same rules with these lexical entries."""
-    return weights._replace(entry=entry, entry_start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+    """Give the rules these lexical entries."""
+    return weights._replace(entry=entry, entry_start=starts(lengths))
 
 
 def zeros_like(weights: Sparse) -> Sparse:
-    """Statistics of no mass."""
+    """Make statistics of no mass."""
     return weights._replace(value=np.zeros_like(weights.value), entry=np.zeros_like(weights.entry))
 
 
 def no_statistics(weights: Sparse) -> Sparse:
-    """For inference that is after posteriors alone."""
+    """Make statistics without room, for inference that is after posteriors alone."""
     return weights._replace(value=np.zeros(0), entry=np.zeros(0))
 
 
 def without(weights: Sparse, layout: Layout, gone: NDArray[np.bool_]) -> Sparse:
-    """The same weights less some cells."""
+    """Drop some cells of the weights."""
     kept = _sorted_cells(layout, weights.place[~gone], weights.value[~gone])
     return kept._replace(entry=weights.entry, entry_start=weights.entry_start)
 
@@ -164,19 +164,9 @@ def _entries_up(weights: Sparse, rules: Ints, left: Floats, out: Floats) -> None
 
 
 @kernel
-def down(
-    weights: Sparse,
-    rules: Ints,
-    parent: Floats,
-    left: Floats,
-    right: Floats,
-    factor: Floats,
-    to_left: Floats,
-    to_right: Floats,
-    stats: Sparse,
-    share: Floats,
-) -> None:
+def down(weights: Sparse, edges: Edges, stats: Sparse) -> None:
     """Statistics without room (`no_statistics`) are not kept."""
+    rules, parent, left, right, factor, to_left, to_right, share = edges
     rule = rules[0]
     if rule >= len(weights.rule_pair) - 1:
         _entries_down(weights, rules, parent, left, factor, to_left, stats, share)

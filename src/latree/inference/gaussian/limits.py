@@ -67,8 +67,8 @@ def limit_inside(slots: SlotForest, table: Table, alpha: Floats, item: int, limi
 
 @kernel
 def _weights(slots: SlotForest, table: Table, alpha: Floats, item: int) -> Floats:
-    """Of the components of an item's message, as Gaussians that integrate to one: products of Gaussians have a constant
-    that is kept apart."""
+    """Weigh the components of an item's message, as Gaussians that integrate to one: products of Gaussians have a
+    constant that is kept apart."""
     first, last = slots.in_start[item], slots.in_start[item + 1]
     begin = slots.in_at[first]
     weight = alpha[begin : slots.in_at[last]].copy()

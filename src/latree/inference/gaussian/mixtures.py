@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from latree.arrays import NONE, Floats, Ints, Longs
+from latree.arrays import NONE, Floats, Ints, Longs, starts
 
 
 class Components(NamedTuple):
@@ -49,9 +49,9 @@ def components(rules: Ints, tags: Ints, size: Longs) -> Components:
 
 def laid_out(vectors: NDArray[np.bool_], size: Longs) -> Components:
     """Components of rules of which is known [rules, 3] whether there is a latent vector at a port."""
-    first = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+    first = starts(size)
     rule, step = np.repeat(np.arange(len(size)), size), np.repeat(size, size)
-    slots_before = np.concatenate([[0], np.cumsum(size * vectors.sum(1))])[rule]
+    slots_before = starts(size * vectors.sum(1))[rule]
     ports_before: Longs = np.cumsum(vectors, 1) - vectors
     component = np.arange(first[-1]) - first[rule]
     slot = (slots_before + component)[:, None] + ports_before[rule] * step[:, None]
@@ -59,10 +59,10 @@ def laid_out(vectors: NDArray[np.bool_], size: Longs) -> Components:
 
 
 def zeros_like(weights: Mixtures) -> Mixtures:
-    """Statistics of no mass."""
+    """Make statistics of no mass."""
     return Mixtures(*(np.zeros_like(part) for part in weights))
 
 
 def no_statistics(weights: Mixtures) -> Mixtures:
-    """For inference that is after posteriors alone."""
+    """Make statistics without room, for inference that is after posteriors alone."""
     return Mixtures(*(part[:0] for part in weights))

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from latree.arrays import NONE, Ints, Longs
+from latree.arrays import NONE, Ints, Longs, starts
 from latree.inference.forest import PASS, Forest, L, P, R
 from latree.jit import kernel
 
@@ -81,7 +81,7 @@ class _Sides(NamedTuple):
 
 
 def slot_forest(forest: Forest, entry_rule: Longs, size: Longs) -> SlotForest:
-    """The slots' view of a forest.
+    """View a forest from the slots of its rules.
 
     `entry_rule[e]` is the lexical rule of the forest's lexical entry e, numbered after the grammar's rules; edges of
     entries without a rule (NONE) are left out.  `size[r]` is how many components rule r has.
@@ -102,7 +102,7 @@ def slot_forest(forest: Forest, entry_rule: Longs, size: Longs) -> SlotForest:
     pair_start, pair_block, block_start, block_in = _find_blocks(in_start, in_side, use_start, use_side, count)
     side_rule, side_port, side_word = (x[:count].copy() for x in (sides.rule, sides.port, sides.word))
     nowhere = np.zeros(0, np.int64)
-    found = SlotForest(
+    slots = SlotForest(
         root=forest.root,
         in_start=in_start,
         use_start=use_start,
@@ -130,18 +130,18 @@ def slot_forest(forest: Forest, entry_rule: Longs, size: Longs) -> SlotForest:
         side_at=nowhere,
         edges=len(rule),
     )
-    return resized(found, size)
+    return resized(slots, size)
 
 
 def resized(slots: SlotForest, size: Longs) -> SlotForest:
-    """The same view where rules have other numbers of components: only the places of values change."""
+    """Make room for other numbers of components in the rules: only the places of values change."""
     width = size[slots.side_rule] * np.where(slots.side_word == NONE, 1, size[slots.side_word])
     width = np.where(slots.side_port == P, width, -(-width // STRIP) * STRIP)
     return slots._replace(
-        in_at=_starts(width[slots.in_side]),
-        use_at=_starts(width[slots.use_side]),
-        block_at=_starts(np.repeat(width, np.diff(slots.block_start)) * width[slots.block_in]),
-        side_at=_starts(width),
+        in_at=starts(width[slots.in_side]),
+        use_at=starts(width[slots.use_side]),
+        block_at=starts(np.repeat(width, np.diff(slots.block_start)) * width[slots.block_in]),
+        side_at=starts(width),
     )
 
 
@@ -159,11 +159,6 @@ def _links(forest: Forest) -> NDArray[np.bool_]:
     """Edges that hand on their child's message: those without a rule, and words that something follows."""
     linked: NDArray[np.bool_] = (forest.rule == PASS) | ((forest.rule >= forest.rules) & (forest.ends[:, L] >= 0))
     return linked
-
-
-def _starts(width: Longs) -> Longs:
-    """Where each of some rows begins that are laid end to end."""
-    return np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
 
 
 @kernel

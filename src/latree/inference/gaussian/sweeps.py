@@ -71,8 +71,8 @@ def gaussian_infer(
 
 
 class _Limits(NamedTuple):
-    """Of the inside scores and of the outside scores.  With a limit on the first alone, gradients are those of the
-    limited log Z."""
+    """How many components inside and outside scores may have.  With a limit on the first alone, gradients are those of
+    the limited log Z."""
 
     up: ComponentLimit
     down: ComponentLimit
@@ -117,7 +117,7 @@ class _Messages(NamedTuple):
 
 
 def _message_sizes(slots: SlotForest) -> list[int]:
-    """Of the arrays of `_Messages`."""
+    """Count how many numbers each array of `_Messages` has."""
     items, uses = len(slots.in_start) - 1, len(slots.use_side)
     return [int(slots.in_at[-1]), items, int(slots.use_at[-1]), uses, len(slots.edge), len(slots.link_in)]
 

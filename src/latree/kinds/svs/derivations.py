@@ -15,7 +15,7 @@ from latree.arrays import NONE, Longs
 from latree.inference.forest import Forest, Piece, assemble
 from latree.inference.grammar import Grammar
 from latree.kinds.svs.relations import ANY, HeadBinarization
-from latree.text.binary import Kind, Symbol
+from latree.text.binary import Symbol, SymbolKind
 from latree.text.tree import Tree
 
 
@@ -90,7 +90,7 @@ class _Derivations:
     def _node(self, number: int) -> None:
         """Its item as a head and its item as a modifier; of the root there is one."""
         place = self.places[number]
-        kind: Kind = "root" if number == 0 else "tag" if place.tree.is_leaf else "phrase"
+        kind: SymbolKind = "root" if number == 0 else "tag" if place.tree.is_leaf else "phrase"
         ways: _Ways = [] if place.tree.is_leaf else self._whole(place)
         constituent = number if kind == "phrase" else NONE
         self.as_head[number] = self._item(Symbol(kind, place.tree.label), place, ways, constituent)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from latree.arrays import Floats, Ints, Longs
+from latree.arrays import Floats, Ints, Longs, starts
 from latree.inference.forms.factored import Factored, zeros_like
 from latree.inference.sweep import infer
 from latree.kinds.svs.counts import HeadCounts, Structure, normalised
@@ -93,7 +93,7 @@ class FactoredEm:
         return weights
 
     def _expect(self, weights: SvsWeights) -> tuple[float, Factored]:
-        start = np.concatenate([[0], np.cumsum(self.lexical.size)]).astype(np.int64)
+        start = starts(self.lexical.size)
         emissions = self.lexical.estimate(weights.words)
         form = Factored(weights.rule, weights.relation, self.structure.label, emissions, start)
         stats = zeros_like(form)
