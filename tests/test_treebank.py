@@ -12,15 +12,14 @@ import pytest
 from latree.errors import InputError, LatreeError
 from latree.text.formats import (
     Column,
-    LabelRules,
     TaggedSentence,
     detect_format,
     open_text,
     read_conllu,
     read_tagged,
     read_trees,
-    write_trees,
 )
+from latree.text.labels import LabelRules
 from latree.text.tree import Tree
 
 
@@ -92,32 +91,14 @@ def test_gzip_damaged(tmp_path: Path, data: bytes) -> None:
         list(read_trees(path))
 
 
-def test_gzip_holds_no_time(tmp_path: Path) -> None:
-    path = tmp_path / "a.mrg.gz"
-    write_trees(path, [Tree("NN", word="a")])
-    assert path.read_bytes()[4:8] == bytes(4)
-
-
 # Bracket files
 
 
-@pytest.mark.parametrize("name", ["out.mrg", "out.mrg.gz"])
-def test_write_and_read_trees(tmp_path: Path, name: str) -> None:
+def test_written_trees_are_read(tmp_path: Path) -> None:
     trees = [Tree("S", [Tree("NN", word="日 (本)")]), Tree("UH", word="oh")]
-    path = tmp_path / name
-    write_trees(path, trees)
-    assert path.read_bytes().startswith(b"\x1f\x8b") == name.endswith("gz")
+    path = tmp_path / "out.mrg"
+    path.write_text("".join(f"{tree}\n" for tree in trees), "utf-8")
     assert list(map(str, read_trees(path))) == ["(S (NN 日_-LRB-本-RRB-))", "(UH oh)"]
-
-
-def test_write_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
-    write_trees("-", [Tree("NN", word="a"), Tree("NN", word="b")])
-    assert capsys.readouterr().out == "(NN a)\n(NN b)\n"
-
-
-def test_write_where_nothing_can_be_written(tmp_path: Path) -> None:
-    with pytest.raises(LatreeError, match="cannot be written"):
-        write_trees(tmp_path / "no" / "out.mrg", [Tree("NN", word="a")])
 
 
 def test_read_trees_cleans_and_skips(tmp_path: Path) -> None:

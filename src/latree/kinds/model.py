@@ -361,8 +361,6 @@ class ForestModel(ABC, Generic[Result]):
         symbols = tuple(Symbol.from_json(symbol) for symbol in header["symbols"])
         model.grammar = Grammar(symbols, arrays["rules"], int(header["unary_steps"]))
         model.theta = arrays.get("theta", np.zeros(0))  # models with subtypes keep it in a form of their own
-        prefix = "lexicon."
-        lexicon = {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
-        model.lexicon = Lexicon.from_arrays(lexicon, header["lexicon"])
+        model.lexicon = Lexicon.from_arrays(files.part_of("lexicon.", arrays), header["lexicon"])
         model.restore(header, arrays)
         return model

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from latree.arrays import Floats, Longs
 from latree.errors import LatreeError
+from latree.files import part_of
 from latree.inference import decode
 from latree.inference.forest import Forest, Piece, UnknownRuleError, anchors, assemble, from_trees
 from latree.inference.grammar import tagged_words
@@ -318,8 +319,3 @@ class PrunedTagger(PrunedModel, Tagger):
     def adopt(self, pruner: Any) -> None:
         super().adopt(pruner)
         self.rules, self.column = chain_rules(pruner.grammar), pruner.column
-
-
-def part_of(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """The arrays whose names begin so, by the rest of their names."""
-    return {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}

@@ -68,15 +68,15 @@ class Checkpoint:
         if not self.path.exists():
             return None
         header, arrays = files.load(self.path)
-        found = header.get("checkpoint", {})
-        if found.get("identity") != self._identity(treebank):
+        kept = header.get("checkpoint", {})
+        if kept.get("identity") != self._identity(treebank):
             raise LatreeError(
                 f"{self.path}: made with other options or another treebank; remove it, or train as it was made"
             )
         rng = np.random.default_rng()
-        rng.bit_generator.state = found["rng"]
-        own = {name[len(_PREFIX) :]: array for name, array in arrays.items() if name.startswith(_PREFIX)}
-        return Standing(int(found["done"]), rng, own, found["notes"], header, arrays)
+        rng.bit_generator.state = kept["rng"]
+        state = files.part_of(_PREFIX, arrays)
+        return Standing(int(kept["done"]), rng, state, kept["notes"], header, arrays)
 
     def remove(self) -> None:
         self.path.unlink(missing_ok=True)

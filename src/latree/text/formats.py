@@ -20,9 +20,8 @@ from conllu.exceptions import ParseException
 from conllu.parser import parse_line
 
 from latree.errors import InputError, LatreeError
-from latree.text.labels import PRESETS as PRESETS
-from latree.text.labels import LabelRules as LabelRules
-from latree.text.tree import Tree, format_brackets, read_brackets
+from latree.text.labels import LabelRules
+from latree.text.tree import Tree, read_brackets
 
 Format = Literal["ptb", "conllu"]
 Column = Literal["upos", "xpos"]
@@ -87,21 +86,6 @@ def read_trees(path: str | Path, rules: LabelRules | None = None) -> Iterator[Tr
     if not any_left:
         reason = "nothing but empty categories" if any_tree else "the file is empty"
         raise LatreeError(f"{_name(path)}: no trees: {reason}")
-
-
-def write_trees(path: str | Path, trees: Iterable[Tree]) -> None:
-    """One tree a line; compressed where the name ends in .gz; "-" is standard output."""
-    lines = (f"{format_brackets(tree)}\n" for tree in trees)
-    if str(path) == "-":
-        sys.stdout.writelines(lines)
-        return
-    try:
-        with open(path, "wb") as raw:
-            packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if str(path).endswith(".gz") else raw
-            with packed as file:
-                file.writelines(line.encode() for line in lines)
-    except OSError as error:
-        raise LatreeError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
 def format_by_name(path: str | Path) -> Format | None:

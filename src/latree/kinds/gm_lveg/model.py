@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from latree.arrays import NONE, Floats, Longs
 from latree.errors import LatreeError
+from latree.files import part_of
 from latree.inference.forest import Forest
 from latree.inference.gaussian.mixtures import Components, Mixtures, no_statistics
 from latree.inference.gaussian.slots import SlotForest, slot_forest
@@ -24,7 +25,7 @@ from latree.inference.search import Search
 from latree.kinds.gm_lveg.options import GmLvegOptions
 from latree.kinds.gm_lveg.start import Start, from_treebank, make_components
 from latree.kinds.gm_lveg.training import Batch, Learner, component_limit
-from latree.kinds.pruned import Example, GradientTraining, PrunedModel, by_length, part_of
+from latree.kinds.pruned import Example, GradientTraining, PrunedModel, by_length
 from latree.learning.adam import EpochReport
 from latree.learning.checkpoint import Standing
 from latree.lexicon.lexical_rules import UNSEEN, LexicalRules

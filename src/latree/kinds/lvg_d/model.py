@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from latree.arrays import NONE, Floats, Longs
 from latree.errors import LatreeError
+from latree.files import part_of
 from latree.inference.forest import Forest, thin
 from latree.inference.forms.multiscale import expanded
 from latree.inference.forms.sparse import Sparse, no_statistics, with_words
@@ -29,7 +30,7 @@ from latree.kinds.lvg_d.shards import Spread
 from latree.kinds.lvg_d.span_features import SpanFeatures, Words
 from latree.kinds.lvg_d.start import grown, log_rules, log_words, split_ports
 from latree.kinds.lvg_d.training import Objective, fit_leg, stochastic_passes
-from latree.kinds.pruned import Example, GradientTraining, PrunedModel, by_length, part_of
+from latree.kinds.pruned import Example, GradientTraining, PrunedModel, by_length
 from latree.learning.adam import EpochReport
 from latree.learning.checkpoint import Standing
 from latree.lexicon.lexical_rules import UNSEEN, LexicalRules

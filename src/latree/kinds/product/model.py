@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from latree.arrays import Floats, Longs
 from latree.errors import LatreeError
+from latree.files import part_of
 from latree.inference import decode
 from latree.inference.chart import Chart
 from latree.inference.forest import Forest, Piece
@@ -145,9 +146,9 @@ class Product(Parser):
         headers: list[dict[str, Any]] = []
         arrays: dict[str, NDArray[Any]] = {}
         for number, member in enumerate(self.members):
-            header, own = member.state()
+            header, part = member.state()
             headers.append({"kind": member.kind, **header})
-            arrays |= {f"{number}.{name}": array for name, array in own.items()}
+            arrays |= {f"{number}.{name}": array for name, array in part.items()}
         return {"members": headers}, arrays
 
     @classmethod
@@ -155,8 +156,6 @@ class Product(Parser):
         from latree.kinds.registry import from_state
 
         members = []
-        for number, own in enumerate(header["members"]):
-            prefix = f"{number}."
-            part = {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
-            members.append(from_state(own.get("kind", "lvg"), own, part))
+        for number, member in enumerate(header["members"]):
+            members.append(from_state(member.get("kind", "lvg"), member, part_of(f"{number}.", arrays)))
         return cls(members)
