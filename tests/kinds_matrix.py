@@ -6,6 +6,7 @@ from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from latree.kinds.model import ForestModel
 from latree.kinds.product.model import Product
@@ -51,24 +52,36 @@ def treebank(tagged: bool) -> Path:
     return path
 
 
-def train(name: str, path: Path) -> None:
-    """Train a small model as the command line does."""
-    kind = kind_named(name).name
-    done("train", kind, treebank(is_tagger(name)), "-o", path, "--quiet", *SMALL.get(name, ()))
+def train(name: str, path: Path) -> ForestModel[Any]:
+    """Train a small model as the command line does; what that wrote to the file is the model given."""
+    saved, save = [], ForestModel.save
+
+    def save_and_keep(model: ForestModel[Any], to: str | Path) -> None:
+        saved.append(model)
+        save(model, to)
+
+    with patch.object(ForestModel, "save", save_and_keep):
+        kind = kind_named(name).name
+        done("train", kind, treebank(is_tagger(name)), "-o", path, "--quiet", *SMALL.get(name, ()))
+    return saved[-1]
 
 
 @cache
-def model_file(name: str) -> Path:
-    """The file of a small model."""
+def made(name: str) -> tuple[ForestModel[Any], Path]:
+    """A small model that never came from a file, and its file."""
     path = folder() / f"small {name}.latree"
     if name in TRAINED:
-        train(name, path)
-    else:
-        Product([model(member) for member in name.split(" x ")]).save(path)
-    return path
+        return train(name, path), path
+    product = Product([model(member) for member in name.split(" x ")])
+    product.save(path)
+    return product, path
+
+
+def model_file(name: str) -> Path:
+    return made(name)[1]
 
 
 @cache
 def model(name: str) -> ForestModel[Any]:
-    """A small model."""
+    """A small model, from its file."""
     return load(model_file(name))

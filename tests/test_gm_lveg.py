@@ -223,26 +223,6 @@ def test_another_pruner_makes_another_training() -> None:
 # -- what it says
 
 
-def test_a_model_is_the_same_after_a_file(model: GmLveg, trees: list[Tree], tmp_path: Path) -> None:
-    model.save(tmp_path / "m.latree")
-    again = load(tmp_path / "m.latree")
-    assert isinstance(again, GmLveg)
-    for tree in trees[:15]:
-        one, other = model.parse(tree.words()), again.parse(tree.words())
-        assert (one.tree, one.log_joint, one.log_marginal) == (other.tree, other.log_joint, other.log_marginal)
-        assert one.log_joint <= one.log_marginal + 1e-9
-
-
-def test_lists_and_objectives(model: GmLveg, trees: list[Tree]) -> None:
-    words = max((tree.words() for tree in trees), key=len)
-    listed = model.kbest(words, 5)
-    assert len({str(one) for one in listed}) == len(listed) > 1
-    assert sum(one.probability for one in listed) <= 1 + 1e-9
-    assert model.parse(words, "mbr").status == model.parse(words, "variational").status == "ok"
-    with pytest.raises(LatreeError, match="no single best derivation"):
-        model.parse(words, "viterbi")
-
-
 def test_alone_and_with_the_pruner(model: GmLveg, trees: list[Tree]) -> None:
     sentences = [tree.words() for tree in trees]
     together = [str(parse) for parse in model.parse_all(sentences)]
@@ -260,14 +240,6 @@ def test_several_processes_give_the_same(trees: list[Tree]) -> None:
     assert one == two
     with pytest.raises(LatreeError, match="it is a pcfg: there is one threshold"):
         model.cascade = ACCURATE
-
-
-def test_words_that_the_mixtures_do_not_know(model: GmLveg) -> None:
-    assert model.parse(["the", "zorp", "sleeps", "."]).status == "ok"
-    assert model.parse([]).status == "empty"
-    odd = model.parse([".", ".", ".", "."])
-    assert odd.status in ("ok", "recovered")
-    assert odd.tree is not None
 
 
 def test_tagging(tagged: list[tuple[list[str], list[str]]], tmp_path: Path) -> None:

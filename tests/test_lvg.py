@@ -6,12 +6,11 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from latree import LatreeError, Parse, Pcfg, Tree, load, score_trees
+from latree import LatreeError, Parse, Pcfg, Tree, score_trees
 from latree.arrays import NONE, Floats, Longs
 from latree.inference.forest import Forest
 from latree.inference.forms.sparse import Sparse
@@ -70,15 +69,6 @@ def test_subtypes_beat_the_treebank_grammar(model: Lvg, train: list[Tree], dev: 
     assert likelihood[1] > likelihood[0] + 0.5
 
 
-def test_a_file_gives_the_same_parses(model: Lvg, dev: list[Tree], tmp_path: Path) -> None:
-    model.save(tmp_path / "model")
-    again = load(tmp_path / "model")
-    assert isinstance(again, Lvg)
-    assert (again.options, again.history.rounds, again.cascade) == (model.options, 3, FAST)
-    sentences = [tree.words() for tree in dev[:40]]
-    assert list(again.parse_all(sentences)) == list(model.parse_all(sentences))
-
-
 def test_two_jobs_give_the_output_of_one(model: Lvg, dev: list[Tree]) -> None:
     sentences = [*(tree.words() for tree in dev[:70]), [], ["."], ["flibber", "works"]]
     model.cascade = Cascade(0.3, ())  # coarse enough to show if workers prune in another way
@@ -109,11 +99,6 @@ def test_lists_are_sorted_and_name_no_tree_twice(model: Lvg, objective: Objectiv
     scores = [search.scores(objective)[edges].sum() for edges in derivations]
     assert scores == pytest.approx(sorted(scores, reverse=True))
     assert max(scores) == pytest.approx(search.scores(objective)[search.best(objective)[0].edges].sum())
-
-
-def test_no_list_of_the_best_over_subtypes(model: Lvg) -> None:
-    with pytest.raises(LatreeError, match="k-best lists go by max-rule"):
-        model.kbest(SHORT, 2, "viterbi")
 
 
 def test_samples(model: Lvg) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from latree import (
     score_trees,
 )
 from latree.data import toy
-from latree.inference.search import OBJECTIVES, Objective
+from latree.inference.search import OBJECTIVES
 
 SHORT = ["you", "like", "these", "books", "."]
 ODD = ["\u200b", "\xa0", "\ud800", "\U0001f469\u200d\U0001f680", "e\u0301", "\ufb01", "\u202eabc", "１２３", "a\tb"]
@@ -118,13 +117,6 @@ def test_an_exhaustive_list_sums_to_one(parser: Pcfg) -> None:
     )
 
 
-@pytest.mark.parametrize("objective", ["max-rule", "max-rule-sum"])
-def test_lists_by_other_objectives_begin_with_the_best(parser: Pcfg, objective: Objective) -> None:
-    listed = parser.kbest(SHORT, 20, objective)
-    assert len({str(parse) for parse in listed}) == 20
-    assert listed[0].tree == parser.parse(SHORT, objective).tree
-
-
 def test_log_prob_tree(parser: Pcfg, dev: list[Tree]) -> None:
     assert parser.log_prob_tree(Tree.read("(ROOT (S (DT the) (DT the) (S (. .))))")) == -math.inf
     assert parser.log_prob_tree(Tree.read("(ROOT (S (XX the)))")) == -math.inf
@@ -153,32 +145,11 @@ def test_samples(parser: Pcfg) -> None:
     assert abs(share - best.probability) < 4 * math.sqrt(0.25 / 40)
 
 
-def test_two_jobs_give_the_output_of_one(parser: Pcfg, dev: list[Tree]) -> None:
-    sentences = [tree.words() for tree in dev[:70]] + [[], ["."], ["(", "\ud800", "works"]]
-    for two, one in zip(parser.parse_all(sentences, jobs=2), parser.parse_all(sentences), strict=True):
-        assert (two.tokens, two.status, two.reason, str(two)) == (one.tokens, one.status, one.reason, str(one))
-        # A kernel just compiled and the same from the cache may differ in the last bit.
-        assert (two.log_joint, two.log_marginal) == pytest.approx((one.log_joint, one.log_marginal), rel=1e-13)
-        assert [c[:3] for c in two.constituents] == [c[:3] for c in one.constituents]
-        assert [c[3] for c in two.constituents] == pytest.approx([c[3] for c in one.constituents], rel=1e-12)
-
-
 def test_parsing_streams(parser: Pcfg) -> None:
     assert next(parser.parse_all(itertools.repeat(SHORT))).status == "ok"
 
 
 # -- sentences that nobody expects
-
-
-def test_no_words(parser: Pcfg) -> None:
-    parse = parser.parse([])
-    assert (parse.status, parse.reason, parse.tree, str(parse)) == ("empty", "no words", None, "")
-    assert math.isnan(parse.probability)
-    assert parser.tag([]) == []
-    assert parser.posteriors([]) == []
-    assert parser.log_prob([]) == -math.inf
-    assert [one.status for one in parser.kbest([], 3)] == [parser.sample([], seed=0).status] == ["empty"]
-    assert json.loads(json.dumps(parse.to_json(), allow_nan=False))["log_joint"] is None
 
 
 def test_too_many_words(parser: Pcfg) -> None:
@@ -234,11 +205,6 @@ def test_odd_characters(parser: Pcfg, tagger: Hmm, word: str) -> None:
     assert tagger.tag(tokens) == ["DT", "NN", "VB", "."]
 
 
-def test_an_empty_word_is_refused(parser: Pcfg) -> None:
-    with pytest.raises(LatreeError, match="word 2 of a sentence is empty"):
-        parser.parse(["the", "", "works"])
-
-
 def test_odd_characters_survive_a_file(tmp_path: Path) -> None:
     odd = [word for word in ODD if word.strip() == word]
     trees = [Tree("ROOT", [Tree("S", [Tree("NN", word=word), Tree("VB", word="is")])]) for word in odd]
@@ -285,13 +251,6 @@ def test_nothing_to_train_on() -> None:
         Pcfg().fit([Tree.read("(S (-NONE- *T*))")])
     with pytest.raises(LatreeError, match="no sentences with words"):
         Hmm().fit([([], [])])
-
-
-def test_wrong_requests(parser: Pcfg) -> None:
-    with pytest.raises(LatreeError, match="cannot list 0 analyses"):
-        parser.kbest(SHORT, 0)
-    with pytest.raises(LatreeError, match="unknown objective 'nonsense'"):
-        parser.parse(SHORT, "nonsense")  # type: ignore[arg-type]
 
 
 def test_how_a_model_came_about_is_kept(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The one exception that latree raises for its users' mistakes; the command line prints it without a traceback."""
+"""The exceptions that latree raises for its users' mistakes; the command line prints them without a traceback."""
 
 from __future__ import annotations
 
@@ -14,3 +14,7 @@ class InputError(LatreeError):
         self.file, self.line, self.column = file, line, column
         where = f"{file}:{line}" if column is None else f"{file}:{line}:{column}"
         super().__init__(f"{where}: {message}")
+
+
+class NotTrainedError(LatreeError, AttributeError):
+    """A model was asked for what only `fit` or a model file gives it; to `hasattr`, it does not have that."""

@@ -264,7 +264,8 @@ def _by_category(grammar: Grammar, numbers: Longs) -> dict[Category, int]:
 def subtypes_of(model: Any) -> Longs | None:
     """[symbols] how many subtypes each has: one without latent subtypes, None of a space of them."""
     if isinstance(model, Product):
-        return np.asarray(np.sum([member.size for member in model.members], axis=0), np.int64)
+        counts = [count for member in model.members if (count := subtypes_of(member)) is not None]
+        return np.asarray(np.sum(counts, axis=0), np.int64) if len(counts) == len(model.members) else None
     if isinstance(model, GaussianModel):
         return None
     return np.asarray(getattr(model, "size", model.widths()), np.int64)

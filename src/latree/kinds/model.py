@@ -6,14 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, NoReturn, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from latree import files
 from latree.arrays import Floats, Longs
-from latree.errors import LatreeError
+from latree.errors import LatreeError, NotTrainedError
 from latree.inference import decode
 from latree.inference.derivations import Derivation
 from latree.inference.forest import Forest, Piece
@@ -64,6 +64,19 @@ class Trouble(NamedTuple):
 NOTHING = Trouble("recovered", "the grammar derives nothing for these words")
 
 
+def words_of(sentence: Sequence[str]) -> tuple[str, ...]:
+    """Check that a sentence is a sequence of words, none of them empty."""
+    if isinstance(sentence, str):
+        raise LatreeError(f"a sentence is a list of words, not one string; split it: {sentence[:60]!r}")
+    words = tuple(sentence)
+    for number, word in enumerate(words, start=1):
+        if not isinstance(word, str):
+            raise LatreeError(f"word {number} of a sentence is no string: {word!r}")
+        if not word:
+            raise LatreeError(f"word {number} of a sentence is empty; leave it out")
+    return words
+
+
 class ForestModel(ABC, Generic[Result]):
     """A model that prunes by a coarse pass and infers over forests.  `fit` gives it its grammar and lexicon."""
 
@@ -108,6 +121,14 @@ class ForestModel(ABC, Generic[Result]):
         if self.continues is not None:
             del options[self.continues]
         return {"kind": self.kind, "options": options}
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Reached only for what a model lacks: what its classes declare, `fit` gives it."""
+            if any(name in vars(owner).get("__annotations__", {}) for owner in type(self).__mro__):
+                raise NotTrainedError(f"this {self.kind} is not trained; call its fit, or latree.load a model file")
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     # -- what a kind of model says for itself
 
@@ -183,9 +204,10 @@ class ForestModel(ABC, Generic[Result]):
 
     def _weights_of(self, emissions: Floats) -> Any:
         """The weights of a search, which asks for the same ones several times."""
-        if self._latest is None or self._latest[0] is not emissions:
-            self._latest = (emissions, self.weights(emissions))
-        return self._latest[1]
+        latest = self._latest  # read once: another thread may parse with this model too
+        if latest is None or latest[0] is not emissions:
+            latest = self._latest = (emissions, self.weights(emissions))
+        return latest[1]
 
     def cells_of(self, emissions: Floats) -> Any:
         """The weights in a form that lets one go through subtypes one by one."""
@@ -228,7 +250,7 @@ class ForestModel(ABC, Generic[Result]):
     def analyse(self, sentences: Iterable[Sequence[str]], objective: Objective = "max-rule") -> Iterator[Result]:
         """One analysis a sentence, in order, streaming."""
         for batch in batches(sentences):
-            yield from self._analyse_batch([tuple(sentence) for sentence in batch], objective)
+            yield from self._analyse_batch([words_of(sentence) for sentence in batch], objective)
 
     def _analyse_batch(self, batch: list[tuple[str, ...]], objective: Objective) -> list[Result]:
         attempts = [self._attempt(tokens) for tokens in batch]
@@ -259,8 +281,6 @@ class ForestModel(ABC, Generic[Result]):
         """The coarse pass of a sentence, or why there is none."""
         if not tokens:
             return Trouble("empty", "no words")
-        if "" in tokens:
-            raise LatreeError(f"word {tokens.index('') + 1} of a sentence is empty; leave it out")
         if len(tokens) > self.max_length:
             return Trouble("failed", f"{len(tokens)} words; the limit is {self.max_length} (--max-length)")
         emissions = self.emissions(tokens)
@@ -281,7 +301,7 @@ class ForestModel(ABC, Generic[Result]):
             raise LatreeError(f"cannot list {k} analyses; ask for one or more")
         if objective == "viterbi" and not self.certifies:
             raise LatreeError(f"of a {self.kind} k-best lists go by max-rule, max-rule-sum, variational or mbr")
-        tokens = tuple(tokens)
+        tokens = words_of(tokens)
         attempt = self._attempt(tokens)
         if isinstance(attempt, Trouble):
             return [self.stand_in(tokens, attempt)]
@@ -312,12 +332,12 @@ class ForestModel(ABC, Generic[Result]):
 
     def log_prob(self, tokens: Sequence[str]) -> float:
         """log P(w): the sum over everything that the grammar derives; -inf where it derives nothing."""
-        attempt = self._attempt(tuple(tokens))
+        attempt = self._attempt(words_of(tokens))
         return -np.inf if isinstance(attempt, Trouble) else float(self.log_z(self._search([attempt]))[0])
 
     def sample_given(self, tokens: Sequence[str], rng: np.random.Generator) -> Result:
         """An analysis drawn from its probability given the words, among those that survive pruning."""
-        tokens = tuple(tokens)
+        tokens = words_of(tokens)
         attempt = self._attempt(tokens)
         if isinstance(attempt, Trouble):
             return self.stand_in(tokens, attempt)

@@ -16,7 +16,7 @@ from latree.inference.grammar import Grammar, most_frequent_child, tagged_words
 from latree.inference.prune import RuleFinder, prune, rule_finder
 from latree.inference.results import Constituent, Parse
 from latree.inference.search import Objective, Search
-from latree.kinds.model import ForestModel, Trouble
+from latree.kinds.model import ForestModel, Trouble, words_of
 from latree.text.binary import Binarization, Node, undo
 from latree.text.labels import LabelRules
 from latree.text.tree import Tree
@@ -65,7 +65,7 @@ class Parser(ForestModel[Parse]):
 
     def posteriors(self, tokens: Sequence[str], least: float = 1e-3) -> list[Constituent]:
         """Every phrase with at least the given probability, summed over all trees; by span."""
-        tokens = tuple(tokens)
+        tokens = words_of(tokens)
         attempt = self._attempt(tokens)
         if isinstance(attempt, Trouble):
             return []

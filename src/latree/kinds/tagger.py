@@ -13,7 +13,7 @@ from latree.inference.forest import P, Piece, assemble
 from latree.inference.results import Tagging
 from latree.inference.search import Objective, Search
 from latree.inference.trellis import Chain, ChainRules, Trellis, chain, chain_rules, fill_trellis, gold_chain, lattice
-from latree.kinds.model import ForestModel, Trouble
+from latree.kinds.model import ForestModel, Trouble, words_of
 from latree.kinds.options import ModelOptions
 
 
@@ -60,7 +60,7 @@ class Tagger(ForestModel[Tagging]):
 
     def posteriors(self, tokens: Sequence[str], least: float = 1e-3) -> list[dict[str, float]]:
         """For each word the tags of at least the given probability, the likeliest first."""
-        attempt = self._attempt(tuple(tokens))
+        attempt = self._attempt(words_of(tokens))
         if isinstance(attempt, Trouble):
             return []
         search = Search(self, [attempt[0]], [attempt[1]], min(least, self.threshold) * 1e-2)
