@@ -41,7 +41,7 @@ from latree.text.labels import LabelRules
 from latree.text.tree import Tree
 from tests.command import done, latree, model, toy_trees, write_conllu
 
-NO_PRODUCT = "a pcfg cannot be multiplied; lvg, lvg-d and gm-lveg can"
+NO_PRODUCT = "a pcfg cannot be multiplied; these kinds can: gm-lveg, lvg, lvg-d"
 QUICK = LvgOptions(split_iterations=4, merge_iterations=3, smooth_iterations=2)
 EVIL = "<script>alert(1)</script>"
 K = 10

@@ -15,9 +15,10 @@ from latree.arrays import NONE, Floats, Longs
 from latree.inference.forest import Forest
 from latree.inference.forms.sparse import Sparse
 from latree.inference.grammar import Grammar
+from latree.inference.objectives import OBJECTIVES, Objective
 from latree.inference.prune import Cascade
 from latree.inference.sampling import sample_derivation
-from latree.inference.search import OBJECTIVES, Objective, Search
+from latree.inference.search import Search
 from latree.inference.subtypes import History
 from latree.inference.sweep import inside_only
 from latree.inference.viterbi import viterbi_edges

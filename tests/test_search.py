@@ -12,7 +12,8 @@ from latree.arrays import NONE
 from latree.errors import LatreeError
 from latree.inference.grammar import Grammar
 from latree.inference.kbest import k_best
-from latree.inference.search import OBJECTIVES, Search, certified
+from latree.inference.objectives import OBJECTIVES
+from latree.inference.search import Search, certified
 from latree.text.binary import undo
 from tests.enumerate import PHRASES, ROOT, TAGS, Derivation, anchored_posteriors, derivations, shape
 from tests.grammars import SEEDS, example

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from latree.inference.results import Constituent as Constituent
     from latree.inference.results import Parse as Parse
     from latree.inference.results import Tagging as Tagging
+    from latree.kinds.gm_lveg.parser import GmLveg as GmLveg
+    from latree.kinds.gm_lveg.tagger import GmLvegTagger as GmLvegTagger
     from latree.kinds.hmm.model import Hmm as Hmm
     from latree.kinds.lvg.parser import Lvg as Lvg
     from latree.kinds.lvg.tagger import LvgTagger as LvgTagger

@@ -7,25 +7,28 @@ import time
 from collections.abc import Callable, Sequence
 from itertools import cycle, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from latree.cli import common
 from latree.errors import LatreeError
-
-if TYPE_CHECKING:
-    from latree.kinds.model import ForestModel
-    from latree.kinds.parser import Parser
-    from latree.text.labels import LabelRules
+from latree.inference.chart import chart_bytes
+from latree.kinds.jobs import analyse_all
+from latree.kinds.model import ForestModel
+from latree.kinds.parser import Parser
+from latree.text.formats import detect_format, open_text, read_conllu, read_trees
+from latree.text.labels import LabelRules
 
 
 def bench(
-    treebank: str = typer.Argument(..., help="Trees or CoNLL-U whose sentences are parsed or tagged."),
+    treebank: str = typer.Argument(..., help="A file of trees or CoNLL-U, whose sentences are parsed or tagged."),
     model: Path = common.MODEL,
-    jobs: int = typer.Option(2, "--jobs", min=1, help="Also time this many jobs against one (1: do not)."),
-    lengths: str = typer.Option("10,20,40,80,120,160,200", "--lengths", help="Sentence lengths for the growth table."),
-    repeat: int = typer.Option(3, "--repeat", min=1, help="The best of so many runs counts."),
+    jobs: int = typer.Option(2, "--jobs", min=1, help="Processes to time against one; 1: none."),
+    lengths: str = typer.Option(
+        "10,20,40,80,120,160,200", "--lengths", help="Sentence lengths, in words, for the table of how time grows."
+    ),
+    repeat: int = typer.Option(3, "--repeat", min=1, help="How often each thing is timed; the fastest counts."),
 ) -> None:
     """Reading, analysing, growth with sentence length, and several jobs, in CPU seconds of this process.
 
@@ -56,8 +59,6 @@ def _lengths(text: str) -> list[int]:
 
 
 def _sentences(treebank: str, labels: LabelRules | None) -> list[list[str]]:
-    from latree.text.formats import detect_format
-
     if treebank == "-":
         raise LatreeError("the file is read more than once, so that standard input does not serve; name a file")
     return list(common.read_sentences([treebank], detect_format(treebank), tokenize=False, labels=labels))
@@ -74,9 +75,6 @@ def _cpu(work: Callable[[], object], repeat: int) -> float:
 
 
 def _reading(treebank: str, repeat: int) -> None:
-    from latree.text.formats import detect_format, open_text, read_conllu, read_trees
-    from latree.text.labels import LabelRules
-
     with open_text(treebank) as lines:
         megabytes = sum(len(line.encode()) for line in lines) / 1e6
 
@@ -88,8 +86,6 @@ def _reading(treebank: str, repeat: int) -> None:
 
 def _growth(model: Parser | Any, sentences: Sequence[Sequence[str]], lengths: list[int], repeat: int) -> None:
     """Sentences of given lengths, cut from the running text, so that only the length differs."""
-    from latree.inference.chart import chart_bytes
-
     text = [word for sentence in sentences for word in sentence]
     typer.echo("words  milliseconds  chart MB  milliseconds / (n/10)^3")
     for n in lengths:
@@ -103,8 +99,6 @@ def _growth(model: Parser | Any, sentences: Sequence[Sequence[str]], lengths: li
 
 def _jobs(model: ForestModel[Any], sentences: Sequence[Sequence[str]], jobs: int) -> None:
     """Throughput by the clock of one job and of several, the workers' start not counted; outputs compared."""
-    from latree.kinds.jobs import analyse_all
-
     timed = [*sentences] * (1 + 2000 // len(sentences))
 
     def run(count: int) -> tuple[float, list[str]]:

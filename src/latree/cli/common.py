@@ -14,27 +14,53 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import typer
 
 from latree.errors import LatreeError
+from latree.kinds.registry import all_kinds, kind_named, load
+from latree.text.formats import format_by_name, open_text, read_conllu, read_trees
+from latree.text.tokenize import tokens_of
 
 if TYPE_CHECKING:
     from latree.kinds.model import ForestModel
     from latree.text.labels import LabelRules
 
 T = TypeVar("T")
-InputFormat = Literal["text", "ptb", "conllu"]
-Objective = Literal["max-rule", "max-rule-sum", "variational", "mbr", "viterbi"]
 
-MODEL = typer.Option(None, "-m", "--model", help="A model file; without one, the English grammar that ships.")
-MODELS = typer.Option(
-    None, "-m", "--model", help="A model file; several of kind lvg are multiplied; without one, English."
+
+def names_of(trait: str) -> str:
+    """The names of the kinds that have a trait, for help texts."""
+    return ", ".join(name for name, kind in all_kinds().items() if getattr(kind, trait))
+
+
+InputFormat = Literal["text", "ptb", "conllu"]
+
+MODEL = typer.Option(
+    None, "-m", "--model", help="The model file.  [default: the English grammar that comes with latree]"
 )
-INPUTS = typer.Argument(None, help="Files; without any, or for '-', standard input.", show_default=False)
-JOBS = typer.Option(1, "--jobs", min=1, help="Processes to spread the sentences over.")
-MAX_LENGTH = typer.Option(None, "--max-length", min=1, help="Longer sentences are not tried, and flagged.")
-OBJECTIVE = typer.Option("max-rule", "--objective", help="What the best analysis maximises.")
-ALONE = typer.Option(False, "--alone", help="gm-lveg: by the mixtures, not their product with the pruner.")
-JSON = typer.Option(False, "--json", help="One JSON object a line.")
-TOKENIZE = typer.Option(False, "--tokenize", help="The input is running text: split off punctuation and clitics.")
-FORMAT = typer.Option(None, "--format", help="Format of the input; else by file name, plain text by default.")
+INPUTS = typer.Argument(
+    None, help="Files to read; without any, or for -, what is typed or piped in.", show_default=False
+)
+JOBS = typer.Option(1, "--jobs", min=1, help="Processes that share the work; the result is the same for any number.")
+OBJECTIVE = typer.Option(
+    "max-rule",
+    "--objective",
+    help="What makes an analysis the best: max-rule, that each of its rules is likely (most accurate as a rule); "
+    "max-rule-sum, that many of its rules are right; variational, that each rule is likely given its parent; mbr, that "
+    "many of its phrases are right; viterbi, that it is the single likeliest derivation.",
+)
+ALONE = typer.Option(
+    False,
+    "--alone",
+    help=f"For {names_of('joins_pruner')}: decide by the model alone, not together with the smaller one that prunes.",
+)
+JSON = typer.Option(False, "--json", help="Write one JSON object a line, with probabilities.")
+TOKENIZE = typer.Option(
+    False, "--tokenize", help="The input is ordinary text: split punctuation and clitics off the words."
+)
+FORMAT = typer.Option(
+    None,
+    "--format",
+    help="What the input holds: text with a sentence a line, trees in brackets (ptb), or conllu tables.  [default: as "
+    "the file's name says, else text]",
+)
 
 
 PATIENCE = 2.0  # seconds of compilation after which the user is told
@@ -44,20 +70,16 @@ _TREE_OR_CONLLU = re.compile(r"\s*(?:(?P<ptb>\(\s*[^\s()]*\s*\()|(?P<conllu>\d+(
 
 def load_model(path: Path | None, max_length: int | None = None) -> ForestModel[Any]:
     """The named model, or the one that ships, with the user's limit."""
-    from latree.kinds.registry import load
-
     model = load(path)
     if max_length is not None:
         model.max_length = max_length
     return model
 
 
-def leave_out_pruner(model: ForestModel[Any]) -> None:
-    """What `--alone` asks for."""
-    from latree.kinds.gm_lveg.model import GaussianModel
-
-    if not isinstance(model, GaussianModel):
-        raise LatreeError(f"--alone is for gm-lveg; this is a {model.kind}")
+def leave_out_pruner(model: Any) -> None:
+    """Have the model decide alone, as `--alone` asks."""
+    if not kind_named(model.kind).joins_pruner:
+        raise LatreeError(f"--alone is for {names_of('joins_pruner')}; this is a {model.kind}")
     model.joint = False
 
 
@@ -75,26 +97,17 @@ def read_sentences(
         if chosen == "text":
             yield from _text_sentences(path, tokenize)
         elif chosen == "ptb":
-            from latree.text.formats import read_trees
-
             yield from (tree.words() for tree in read_trees(path, labels))
         else:
-            from latree.text.formats import read_conllu
-
             yield from (list(sentence.words) for sentence in read_conllu(path))
 
 
 def format_of(path: str) -> InputFormat:
     """Trees or CoNLL-U by the name's ending, else plain text."""
-    from latree.text.formats import format_by_name
-
     return format_by_name(path) or "text"
 
 
 def _text_sentences(path: str, tokenize: bool) -> Iterator[list[str]]:
-    from latree.text.formats import open_text
-    from latree.text.tokenize import tokens_of
-
     asked = False
     with open_text(path) as lines:
         for line in lines:

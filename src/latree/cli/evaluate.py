@@ -5,37 +5,61 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import typer
+from rich.console import Console
 
 from latree.cli import common
 from latree.errors import LatreeError
-
-if TYPE_CHECKING:
-    from latree.scoring.evalb import Parameters
-    from latree.scoring.score import Scores, TagScores
-    from latree.text.formats import Column, Format
-    from latree.text.labels import LabelRules
-    from latree.text.tree import Tree
+from latree.scoring.evalb import COLLINS, Parameters, format_table
+from latree.scoring.score import (
+    Scores,
+    TagScores,
+    compare,
+    read_predictions,
+    render_labels,
+    render_tags,
+    render_trees,
+    score_tags,
+    score_trees,
+)
+from latree.text.formats import Column, Format, detect_format, open_text, read_tagged
+from latree.text.labels import LabelRules
+from latree.text.tree import Tree
 
 
 def evaluate(
-    gold: str = typer.Argument(..., help="The right trees, or CoNLL-U."),
-    predicted: str = typer.Argument(..., help="The trees or CoNLL-U to score, sentence by sentence the same."),
-    prm: Path = typer.Option(None, "--prm", help="An EVALB parameter file; COLLINS.prm is built in."),
-    max_length: int = typer.Option(None, "--max-length", min=1, help="Only sentences of up to so many words."),
-    json_output: bool = typer.Option(False, "--json", help="Everything as one JSON object."),
-    table: bool = typer.Option(False, "--table", help="EVALB's own table, sentence by sentence."),
-    by_label: bool = typer.Option(False, "--by-label", help="Also by label."),
-    raw: bool = typer.Option(False, "--raw", help="Labels as they stand: nothing is cleaned."),
-    labels: str = typer.Option("penn", "--labels", help="Rules that clean both sides: penn, floresta, cess or raw."),
-    against: str = typer.Option(None, "--against", help="A second prediction: is the difference significant?"),
+    gold: str = typer.Argument(..., help="The file of right trees, or of right tags (CoNLL-U)."),
+    predicted: str = typer.Argument(..., help="The file to score, with the same sentences in the same order."),
+    prm: Path = typer.Option(
+        None,
+        "--prm",
+        help="A parameter file of EVALB, which says what is left out of the count.  [default: COLLINS.prm, built in]",
+    ),
+    max_length: int = typer.Option(
+        None, "--max-length", min=1, help="Count only sentences of up to so many words.  [default: all]"
+    ),
+    json_output: bool = typer.Option(False, "--json", help="Write all figures as one JSON object."),
+    table: bool = typer.Option(False, "--table", help="Write EVALB's own table, sentence by sentence."),
+    by_label: bool = typer.Option(False, "--by-label", help="Also write the figures of each label."),
+    raw: bool = typer.Option(False, "--raw", help="Compare labels as they are, with function tags and traces."),
+    labels: str = typer.Option(
+        "penn", "--labels", help="How the labels of both files are read: penn, floresta, cess or raw."
+    ),
+    against: str = typer.Option(
+        None, "--against", help="A second file to score: tells whether the difference between the two is significant."
+    ),
     column: Literal["upos", "xpos"] = typer.Option(
-        None, "--column", help="CoNLL-U: upos or xpos; UPOS where filled by default."
+        None,
+        "--column",
+        help="Which tags of CoNLL-U files are compared.  [default: upos where the file has them, else xpos]",
     ),
     model: Path = typer.Option(
-        None, "-m", "--model", help="A model: its label rules clean trees, its vocabulary tells known words."
+        None,
+        "-m",
+        "--model",
+        help="A model file: labels are read as it reads them, and words that it knows are counted apart.",
     ),
 ) -> None:
     """Score predicted trees against gold ones as EVALB does, and strictly; or tags.
@@ -64,8 +88,6 @@ def evaluate(
 
 def _label_rules(preset: str, model: Path | None) -> LabelRules:
     """The rules that clean both sides: those of a model, or a preset."""
-    from latree.text.labels import LabelRules
-
     rules = LabelRules.named(preset)
     if model is not None:
         rules = getattr(common.load_model(model), "labels", rules)
@@ -74,8 +96,6 @@ def _label_rules(preset: str, model: Path | None) -> LabelRules:
 
 def _format(*paths: str) -> Format:
     """What the files hold; standard input holds what the others do."""
-    from latree.text.formats import detect_format
-
     formats = {path: detect_format(path) for path in paths if path != "-" or set(paths) == {"-"}}
     if len(set(formats.values())) > 1:
         kinds = ", ".join(f"{path} is {'trees' if form == 'ptb' else 'CoNLL-U'}" for path, form in formats.items())
@@ -84,16 +104,12 @@ def _format(*paths: str) -> Format:
 
 
 def _parameters(prm: Path | None) -> Parameters:
-    from latree.scoring.evalb import COLLINS, Parameters
-
     return COLLINS if prm is None else Parameters.read(prm)
 
 
 def _score_trees(
     gold: str, predicted: str, rules: LabelRules | None, parameters: Parameters, max_length: int | None
 ) -> Scores:
-    from latree.scoring.score import score_trees
-
     wrapper = rules.root if rules else None
     right, guesses = list(_read_trees(gold, rules)), list(_read_trees(predicted, rules))
     kept = [tree for tree in right if tree is not None]
@@ -106,35 +122,22 @@ def _score_trees(
 
 def _read_trees(path: str, rules: LabelRules | None) -> Iterator[Tree | None]:
     """The trees of a file, cleaned; None for a failed parse, so that sentences stay in step."""
-    from latree.scoring.score import read_predictions
-    from latree.text.formats import open_text
-
     with open_text(path) as lines:
         for tree in read_predictions(lines, "<stdin>" if path == "-" else path):
             yield rules.clean(tree) if rules and tree is not None else tree
 
 
 def _score_tags(gold: str, predicted: str, column: Column | None, known: set[str] | None) -> TagScores:
-    from latree.scoring.score import score_tags
-    from latree.text.formats import read_tagged
-
     return score_tags(read_tagged(gold, column), read_tagged(predicted, column), known)
 
 
 def _compare(first: Any, second: Any) -> Any:
-    from latree.scoring.score import Scores, compare
-
     if isinstance(first, Scores):
         return compare(first.bracket_counts(), second.bracket_counts())
     return compare(first.tag_counts(), second.tag_counts())
 
 
 def _render(scored: Any, report: dict[str, Any], parameters: Parameters, *, table: bool, by_label: bool) -> None:
-    from rich.console import Console
-
-    from latree.scoring.evalb import format_table
-    from latree.scoring.score import Scores, render_labels, render_tags, render_trees
-
     console = Console()
     if isinstance(scored, Scores):
         if table:

@@ -7,11 +7,12 @@ from pathlib import Path
 import typer
 
 from latree.cli import common
+from latree.importers import import_grammar
 
 
 def import_(
     grammar: Path = typer.Argument(
-        ..., help="A Berkeley grammar: a .gr file, or its text files by their common prefix.", show_default=False
+        ..., help="A Berkeley grammar: a .gr file, or what the names of its text files begin with.", show_default=False
     ),
     output: Path = typer.Option(..., "-o", "--output", help="The model file to write."),
     quiet: bool = typer.Option(False, "--quiet", help="Say nothing but errors."),
@@ -21,8 +22,6 @@ def import_(
     A .gr file needs the package javaobj-py3: pip install latree[import].  Text grammars (X.grammar, X.lexicon, X.words,
     X.splits) hold less, and parse a little differently.
     """
-    from latree.importers import import_grammar
-
     model = import_grammar(grammar)
     model.save(output)
     if not quiet:

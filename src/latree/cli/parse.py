@@ -7,16 +7,22 @@ import sys
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
 from latree.cli import common
 from latree.errors import LatreeError
+from latree.inference.objectives import Objective
+from latree.inference.results import Parse
+from latree.kinds.lvg.parser import ACCURATE
+from latree.kinds.model import ForestModel
+from latree.kinds.parser import Parser
+from latree.kinds.product.model import Product
+from latree.text.draw import draw as draw_tree
 
 if TYPE_CHECKING:
-    from latree.inference.results import Parse
-    from latree.kinds.parser import Parser
     from latree.kinds.svs.model import Svs
     from latree.kinds.svs.vectors import ConstituentVector
 
@@ -25,27 +31,46 @@ _DIGITS = 4  # of a concept's probability
 
 def parse(
     inputs: list[str] = common.INPUTS,
-    model: list[Path] = common.MODELS,
+    model: list[Path] = typer.Option(
+        None,
+        "-m",
+        "--model",
+        help=f"The model file; several ({common.names_of('multiplies')}) choose the trees together.  [default: the "
+        "English grammar that comes with latree]",
+    ),
     kbest: int = typer.Option(
-        0, "--kbest", min=0, help="List the N best trees of each sentence, then a blank line; in JSON numbered by rank."
+        0,
+        "--kbest",
+        min=0,
+        help="List so many trees of each sentence, the best first, and then a blank line; 0: only the best, without.",
     ),
     scores: bool = typer.Option(
-        False, "--scores", help="Tab-separated before each tree: log P(T,w), log P(w), P(T|w), status."
+        False,
+        "--scores",
+        help="Write before each tree, with tabs between: the log probability of tree and words, that of the words, the "
+        "probability of the tree given the words, and whether all went well.",
     ),
     json_lines: bool = common.JSON,
-    draw: bool = typer.Option(False, "--draw", help="Draw the trees for the terminal."),
+    draw: bool = typer.Option(False, "--draw", help="Draw the trees, for people to look at."),
     tokenize: bool = common.TOKENIZE,
     form: common.InputFormat = common.FORMAT,
     jobs: int = common.JOBS,
-    max_length: int = common.MAX_LENGTH,
-    objective: common.Objective = common.OBJECTIVE,
-    accurate: bool = typer.Option(False, "--accurate", help="Prune less; slower, for models with subtypes."),
+    max_length: int = typer.Option(
+        None,
+        "--max-length",
+        min=1,
+        help=f"Longer sentences, in words, are not parsed but get a flat tree, and a message.  [default: "
+        f"{ForestModel.max_length}]",
+    ),
+    objective: Objective = common.OBJECTIVE,
+    accurate: bool = typer.Option(False, "--accurate", help="Consider more trees: slower, for models with subtypes."),
     alone: bool = common.ALONE,
     vectors: bool = typer.Option(
         False,
         "--vectors",
-        help="svs: under each tree a line a constituent, tab-separated: label, start, end (words from 0, the end not "
-        "included), the probability of every concept from 0 on; then a blank line. In JSON under the key vectors.",
+        help="For svs: write under each tree a line for every constituent, with tabs between: its label, its first "
+        "word (from 0) and the word after its last, the probability of every concept; then a blank line.  With --json "
+        "these are under the key vectors.",
     ),
 ) -> None:
     """Parse tokenised sentences, one a line; trees come out one a line.
@@ -80,7 +105,7 @@ def parse(
 
 
 def _lists(
-    parser: Parser, inputs: list[str], sentences: Iterator[list[str]], k: int, objective: common.Objective
+    parser: Parser, inputs: list[str], sentences: Iterator[list[str]], k: int, objective: Objective
 ) -> Generator[list[Parse], None, None]:
     common.at_terminal(inputs)
     for tokens in sentences:
@@ -89,8 +114,6 @@ def _lists(
 
 def _parser(paths: list[Path] | None, max_length: int | None) -> Parser:
     """The named parser, or the product of several."""
-    from latree.kinds.parser import Parser
-
     models: list[Parser] = []
     named: Sequence[Path | None] = paths or [None]
     for path in named:
@@ -100,14 +123,10 @@ def _parser(paths: list[Path] | None, max_length: int | None) -> Parser:
         models.append(model)
     if len(models) == 1:
         return models[0]
-    from latree.kinds.product.model import Product
-
     return Product(models)
 
 
 def _prune_less(parser: Parser) -> None:
-    from latree.kinds.lvg.parser import ACCURATE
-
     if not hasattr(parser, "cascade"):
         raise LatreeError(f"--accurate is for models with subtypes; this is a {parser.kind}")
     parser.cascade = ACCURATE
@@ -115,11 +134,9 @@ def _prune_less(parser: Parser) -> None:
 
 def _with_vectors(parser: Parser) -> Svs:
     """The model that `--vectors` asks."""
-    from latree.kinds.svs.model import Svs
-
-    if not isinstance(parser, Svs):
+    if not hasattr(parser, "vectors"):
         raise LatreeError(f"--vectors is for svs; this is a {parser.kind}")
-    return parser
+    return cast("Svs", parser)
 
 
 def _show(
@@ -138,11 +155,7 @@ def _show(
 def _text(one: Parse, scores: bool, draw: bool) -> str:
     numbers = f"{one.log_joint:.6f}\t{one.log_marginal:.6f}\t{one.probability:.6g}\t{one.status}"
     if draw and one.tree is not None:
-        from shutil import get_terminal_size
-
-        from latree.text.draw import draw as drawing
-
-        picture = drawing(one.tree, get_terminal_size().columns if sys.stdout.isatty() else None)
+        picture = draw_tree(one.tree, get_terminal_size().columns if sys.stdout.isatty() else None)
         return f"{numbers}\n{picture}\n" if scores else f"{picture}\n"
     return f"{numbers}\t{one}" if scores else str(one)
 

@@ -7,15 +7,15 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
 from itertools import tee
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from latree.cli import common
-
-if TYPE_CHECKING:
-    from latree.inference.results import Tagging
-    from latree.kinds.model import ForestModel
+from latree.inference.objectives import Objective
+from latree.inference.results import Parse, Tagging
+from latree.kinds.model import ForestModel
+from latree.text.formats import read_conllu_lines, retag
 
 
 def tag(
@@ -25,9 +25,9 @@ def tag(
     tokenize: bool = common.TOKENIZE,
     form: common.InputFormat = common.FORMAT,
     jobs: int = common.JOBS,
-    objective: common.Objective = common.OBJECTIVE,
+    objective: Objective = common.OBJECTIVE,
     alone: bool = common.ALONE,
-    separator: str = typer.Option("/", "--separator", help="What stands between a word and its tag in text output."),
+    separator: str = typer.Option("/", "--separator", help="What is written between a word and its tag."),
 ) -> None:
     """Tag sentences with a tagger, or with the tags of a parser's best trees.
 
@@ -53,10 +53,8 @@ def tag(
 
 
 def _taggings(
-    model: ForestModel[Any], path: str, sentences: Iterable[Sequence[str]], jobs: int, objective: common.Objective
+    model: ForestModel[Any], path: str, sentences: Iterable[Sequence[str]], jobs: int, objective: Objective
 ) -> Generator[Tagging, None, None]:
-    from latree.inference.results import Parse, Tagging
-
     with closing(common.analyse(model, [path], sentences, jobs, objective)) as analyses:
         for one in analyses:
             if isinstance(one, Parse):
@@ -66,12 +64,8 @@ def _taggings(
                 yield one
 
 
-def _tag_conllu(
-    model: ForestModel[Any], path: str, tally: common.Tally, jobs: int, objective: common.Objective
-) -> None:
+def _tag_conllu(model: ForestModel[Any], path: str, tally: common.Tally, jobs: int, objective: Objective) -> None:
     """Fill the model's column; everything else goes through as it came."""
-    from latree.text.formats import read_conllu_lines, retag
-
     column: Any = getattr(model, "column", "xpos")
     kept, source = tee(read_conllu_lines(path))
     words = (sentence.words for _, sentence in source)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,11 +20,9 @@ from latree.inference.derivations import Derivation, Derivations
 from latree.inference.forest import PASS, Forest, P, Piece, assemble
 from latree.inference.grammar import Grammar
 from latree.inference.kbest import k_best
+from latree.inference.objectives import OBJECTIVES, Objective
 from latree.inference.phrases import PhraseTable
 from latree.inference.sweep import Inference
-
-Objective = Literal["max-rule", "max-rule-sum", "variational", "mbr", "viterbi"]
-OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 
 
 class Coarse(Protocol):

@@ -18,8 +18,8 @@ from multiprocessing import resource_tracker
 from typing import Any, TypeVar
 
 from latree.errors import LatreeError
+from latree.inference.objectives import Objective
 from latree.inference.results import Analysis
-from latree.inference.search import Objective
 from latree.kinds.model import ForestModel, batches
 
 Result = TypeVar("Result", bound=Analysis)

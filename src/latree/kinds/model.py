@@ -20,9 +20,10 @@ from latree.inference.forest import Forest, Piece
 from latree.inference.forms.sparse import no_statistics, sparse, with_words
 from latree.inference.grammar import Grammar
 from latree.inference.kbest import k_best
+from latree.inference.objectives import Objective
 from latree.inference.results import Analysis, Status
 from latree.inference.sampling import Drawer, sample_derivation
-from latree.inference.search import Coarse, Objective, Search, certified
+from latree.inference.search import Coarse, Search, certified
 from latree.inference.subtypes import Layout
 from latree.inference.sweep import Inference, infer, inside_only
 from latree.kinds.options import ModelOptions

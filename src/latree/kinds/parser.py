@@ -13,9 +13,10 @@ from latree.inference.chart import Chart, ChartGrammar, chart_grammar, fill_char
 from latree.inference.derivations import Derivation
 from latree.inference.forest import Forest, Piece, UnknownRuleError, assemble, from_trees
 from latree.inference.grammar import Grammar, most_frequent_child, tagged_words
+from latree.inference.objectives import Objective
 from latree.inference.prune import RuleFinder, prune, rule_finder
 from latree.inference.results import Constituent, Parse
-from latree.inference.search import Objective, Search
+from latree.inference.search import Search
 from latree.kinds.model import ForestModel, Trouble, words_of
 from latree.text.binary import Binarization, Node, undo
 from latree.text.labels import LabelRules

@@ -21,9 +21,10 @@ from latree.files import part_of
 from latree.inference import decode
 from latree.inference.forest import Forest, Piece, UnknownRuleError, anchors, assemble, from_trees
 from latree.inference.grammar import tagged_words
+from latree.inference.objectives import Objective
 from latree.inference.prune import Cascade
 from latree.inference.sampling import Drawer
-from latree.inference.search import Objective, Search
+from latree.inference.search import Search
 from latree.inference.trellis import chain_rules, gold_chain
 from latree.kinds.model import ForestModel, Trouble
 from latree.kinds.parser import Parser

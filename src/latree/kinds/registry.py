@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from latree import files, kinds
+from latree import kinds
 from latree.data import english
 from latree.errors import LatreeError
 from latree.kinds.options import ModelOptions
@@ -34,6 +34,7 @@ class Kind:
     parser: str | None = None  # the place of its parser's class
     tagger: str | None = None  # the place of its tagger's class
     multiplies: bool = False  # whether its parsers can be members of a product
+    joins_pruner: bool = False  # whether it can decide together with its pruner, by the product of both
     pruners: tuple[str, ...] = ()  # the kinds whose code it may import, since its pruners are of these
 
     @property
@@ -101,6 +102,8 @@ def from_state(kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]) 
 
 def load(path: str | Path | None = None) -> ForestModel[Any]:
     """The model in a file that `save` wrote; without a file, the English grammar that ships with latree."""
+    from latree import files  # not before a file is to be read: this module is asked for names, and must be light
+
     path = english() if path is None else path
     header, arrays = files.load(path)
     try:

@@ -10,8 +10,9 @@ import numpy as np
 from latree.arrays import Floats
 from latree.inference.derivations import Derivation
 from latree.inference.forest import P, Piece, assemble
+from latree.inference.objectives import Objective
 from latree.inference.results import Tagging
-from latree.inference.search import Objective, Search
+from latree.inference.search import Search
 from latree.inference.trellis import Chain, ChainRules, Trellis, chain, chain_rules, fill_trellis, gold_chain, lattice
 from latree.kinds.model import ForestModel, Trouble, words_of
 from latree.kinds.options import ModelOptions

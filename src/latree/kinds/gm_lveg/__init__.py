@@ -12,5 +12,6 @@ KIND = Kind(
     parser="latree.kinds.gm_lveg.parser:GmLveg",
     tagger="latree.kinds.gm_lveg.tagger:GmLvegTagger",
     multiplies=True,
+    joins_pruner=True,
     pruners=("lvg", "hmm"),
 )

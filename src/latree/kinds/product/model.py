@@ -20,11 +20,13 @@ from latree.files import part_of
 from latree.inference import decode
 from latree.inference.chart import Chart
 from latree.inference.forest import Forest, Piece
+from latree.inference.objectives import Objective
 from latree.inference.prune import Cascade
 from latree.inference.results import Parse
-from latree.inference.search import Objective, Search
+from latree.inference.search import Search
 from latree.kinds.model import Trouble
 from latree.kinds.parser import Parser
+from latree.kinds.registry import all_kinds
 
 
 class JointInference(NamedTuple):
@@ -58,7 +60,8 @@ class Product(Parser):
     def _check(self) -> None:
         for member in self.members:
             if getattr(member, "cascade", None) is None:
-                raise LatreeError(f"a {member.kind} cannot be multiplied; lvg, lvg-d and gm-lveg can")
+                able = ", ".join(kind.name for kind in all_kinds().values() if kind.multiplies)
+                raise LatreeError(f"a {member.kind} cannot be multiplied; these kinds can: {able}")
         first = self.members[0].grammar
         for number, member in enumerate(self.members[1:], start=2):
             same = member.grammar.symbols == first.symbols and np.array_equal(member.grammar.rules, first.rules)

@@ -15,8 +15,9 @@ from latree.errors import LatreeError
 from latree.inference.derivations import Derivation
 from latree.inference.forms.factored import Factored, no_statistics, with_words
 from latree.inference.grammar import count_rules, normalise
+from latree.inference.objectives import Objective
 from latree.inference.results import Parse
-from latree.inference.search import Objective, Search
+from latree.inference.search import Search
 from latree.inference.subtypes import Layout
 from latree.kinds.parser import Parser, tagged_sentences
 from latree.kinds.svs.choice import chosen_edges
