@@ -9,10 +9,13 @@ import numpy as np
 from latree.arrays import NONE, Floats, Longs
 from latree.inference.chart import chart_grammar, fill_chart
 from latree.inference.forest import PASS, Forest, Piece, assemble
+from latree.inference.forms import sparse
 from latree.inference.forms.factored import NO_RELATION, Factored, with_words
 from latree.inference.grammar import Grammar
 from latree.inference.prune import prune, rule_finder
+from latree.inference.subtypes import Layout
 from latree.inference.sweep import inside_only
+from tests import svs_loops
 from tests.enumerate import random_grammar
 
 RELATIONS = 3
@@ -89,3 +92,15 @@ def count(
 
 def numbers_of(stats: Factored) -> tuple[Floats, Floats, Floats]:
     return stats.rule, stats.relation, stats.entry
+
+
+def written_out(one: Example) -> tuple[Layout, sparse.Sparse]:
+    """T[x, y, z] = m[x] L0[x, y] L1[x, z] of every rule, for the form that has a number for every triple."""
+    layout, lists = Layout(one.grammar, one.width), svs_loops.plain(one.weights)
+    theta = np.zeros(int(layout.start[-1]))
+    for rule in range(len(one.grammar.rules)):
+        tensor = layout.tensor(theta, rule)
+        for x, y, z in np.ndindex(*tensor.shape):
+            tensor[x, y, z] = svs_loops.expansion(lists, rule, x, y, z)
+    emissions = one.weights.entry.reshape(-1, len(one.grammar.tags) * one.weights.rule.shape[1])
+    return layout, sparse.with_words(sparse.sparse(layout, theta), layout, emissions)

@@ -12,9 +12,8 @@ from latree import LatreeError, Tree, load, read_trees
 from latree.arrays import NONE, Floats
 from latree.data import toy
 from latree.inference.forms.multiscale import MultiScale, expanded, tree_sizes
-from latree.inference.forms.sparse import sparse, with_entries, zeros_like
+from latree.inference.forms.sparse import sparse
 from latree.inference.subtypes import Layout
-from latree.inference.sweep import infer
 from latree.kinds.lvg.options import LvgOptions
 from latree.kinds.lvg.parser import Lvg
 from latree.kinds.lvg.tagger import LvgTagger
@@ -210,24 +209,6 @@ def test_from_zero_all_rules_weigh_the_same(trees: list[Tree], lvg: Lvg) -> None
 
 
 # -- scales
-
-
-def test_blocks_are_cells_that_are_equal(multiscale: LvgD, trees: list[Tree]) -> None:
-    batch = batches_of(multiscale, trees[:20])[0]
-    own, _, width = batch.entries.numbers(multiscale.model.lexical_start)
-    entry = np.exp(multiscale.learned.lexical[own])
-    rng = np.random.default_rng(0)
-    cells = multiscale.learned.cells
-    cells = with_entries(cells._replace(value=rng.random(len(cells.value))), entry, width)
-    size = multiscale.size
-    found = infer(batch.all, MultiScale(cells), MultiScale(blocks := zeros_like(cells)), size)
-    fine = expanded(multiscale.model.layout, MultiScale(cells))
-    expected = infer(batch.all, fine, triples := zeros_like(fine), size)
-    np.testing.assert_allclose(found.log_z, expected.log_z)
-    np.testing.assert_allclose(found.posterior, expected.posterior, atol=1e-12)
-    np.testing.assert_allclose(blocks.entry, triples.entry, atol=1e-10)
-    assert blocks.value.sum() == pytest.approx(triples.value.sum())
-    assert len(blocks.value) < len(triples.value)
 
 
 def test_all_scales_open_are_as_good_as_one(trees: list[Tree], lvg: Lvg) -> None:
