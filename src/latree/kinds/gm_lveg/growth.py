@@ -44,7 +44,7 @@ class Regrowth(NamedTuple):
     twin: NDArray[np.bool_]  # [components] it is the second half of its source
 
     def weights(self, before: Mixtures) -> Mixtures:
-        """The same grammar, where nothing was dropped: halves have half the weight."""
+        """Weigh the components: halves have half the weight each, and no log Z changes where nothing was dropped."""
         shares = np.bincount(self.source, minlength=len(before.log_rho))[self.source]
         log_rho = before.log_rho[self.source] - np.log(shares)
         return Mixtures(log_rho, before.mean[self.slot_source], before.log_sd[self.slot_source])
@@ -64,8 +64,8 @@ def regrow(components: Components, copies: Longs) -> Regrowth:
 def gains(components: Components, slopes: Floats) -> Floats:
     """What splitting each component is worth: the squared slopes [slots, d] of its means, summed over its ports."""
     worth = np.append(slopes.sum(1), 0.0)  # the last is for NONE
-    found: Floats = worth[components.slot].sum(1)
-    return found
+    sums: Floats = worth[components.slot].sum(1)
+    return sums
 
 
 def move_apart(grown: Regrowth, weights: Mixtures, slopes: Floats, apart: float, rng: np.random.Generator) -> None:
@@ -85,7 +85,7 @@ def move_apart(grown: Regrowth, weights: Mixtures, slopes: Floats, apart: float,
 
 
 def overlap(components: Components, weights: Mixtures, one: Longs, other: Longs) -> Floats:
-    """Of pairs of components of the same rules, 1 for equals: the cosine of their Gaussians as functions."""
+    """Compare pairs of components of the same rules by the cosine of their Gaussians as functions, 1 for equals."""
     log_cosine = np.zeros(len(one))
     for port in range(3):
         a, b = components.slot[one, port], components.slot[other, port]
@@ -149,7 +149,7 @@ def how_many_of_each(components: Components, gain: Floats, count: Floats, into: 
 
 
 def _heaviest(components: Components, count: Floats) -> Longs:
-    """Of every rule the component that has the most, which stays whatever it has."""
+    """Find the component of every rule that has the most, which stays whatever it has."""
     order = np.lexsort((-count, np.repeat(np.arange(len(components.size)), components.size)))
-    found: Longs = order[components.first[:-1]]
-    return found
+    heaviest: Longs = order[components.first[:-1]]
+    return heaviest

@@ -77,14 +77,14 @@ class Cube:
 def points(history: History, symbol: int, side: float) -> Floats:
     """[subtypes, rounds]: on either side of zero along each round that split it, at zero along the others."""
     size = len(history.ancestors(symbol, history.rounds))
-    found = np.zeros((size, history.rounds))
+    corners = np.zeros((size, history.rounds))
     for number, parents in enumerate(history.parents):
         now, before = history.ancestors(symbol, number + 1), parents[symbol]
         first = np.array([int(np.flatnonzero(before == parent)[0]) for parent in before])
         split = np.bincount(before)[before] > 1
         at = np.where(split, np.where(first == np.arange(len(before)), -side, side), 0.0)
-        found[:, number] = at[now]
-    return found
+        corners[:, number] = at[now]
+    return corners
 
 
 def from_subtypes(source: Any, lexical: LexicalRules, wide: int, cube: Cube) -> Start:
@@ -93,9 +93,9 @@ def from_subtypes(source: Any, lexical: LexicalRules, wide: int, cube: Cube) -> 
     rule, cell, value = _cells(source, cube.least)
     emissions, lengths = subtype_emissions(source, lexical)
     size = np.append(np.bincount(rule, minlength=len(grammar.rules)), lengths).astype(np.int64)
-    found = make_components(grammar, lexical, size)
+    components = make_components(grammar, lexical, size)
     place = [points(history, symbol, cube.side) for symbol in range(len(grammar.symbols))]
-    mean = np.zeros((found.slots, history.rounds))
+    mean = np.zeros((components.slots, history.rounds))
     subtype = np.append(cell, np.full((len(emissions), 3), NONE), axis=0)
     subtype[len(cell) :, 0] = np.arange(len(emissions)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     symbols = np.append(grammar.rules[rule], np.full((len(emissions), 3), NONE), axis=0)
@@ -104,10 +104,10 @@ def from_subtypes(source: Any, lexical: LexicalRules, wide: int, cube: Cube) -> 
         for symbol in np.unique(symbols[:, port]):
             if symbol > 0:
                 mine = np.flatnonzero(symbols[:, port] == symbol)
-                mean[found.slot[mine, port]] = place[symbol][subtype[mine, port]]
-    overlap = np.where(found.slot[:, 0] == NONE, 0.0, log_overlap(2, history.rounds, cube.log_sd))
+                mean[components.slot[mine, port]] = place[symbol][subtype[mine, port]]
+    overlap = np.where(components.slot[:, 0] == NONE, 0.0, log_overlap(2, history.rounds, cube.log_sd))
     log_rho = np.log(np.maximum(np.append(value, emissions), 1e-300)) - overlap
-    return Start(found, Mixtures(log_rho, mean, np.full((found.slots, wide), cube.log_sd)))
+    return Start(components, Mixtures(log_rho, mean, np.full((components.slots, wide), cube.log_sd)))
 
 
 def _cells(source: Any, least: float) -> tuple[Longs, Longs, Floats]:

@@ -95,9 +95,9 @@ class RulePrior:
 
     def _set_beta(self, draws: Floats) -> None:
         offset = self.layout.offset
-        found = [break_stick(part, self.options.concentration) for part in np.split(draws, offset[1:-1])]
-        self.beta[:-1] = np.concatenate([one.beta for one in found])
-        self.log_prior = sum(one.log_prior for one in found)
+        sticks = [break_stick(part, self.options.concentration) for part in np.split(draws, offset[1:-1])]
+        self.beta[:-1] = np.concatenate([one.beta for one in sticks])
+        self.log_prior = sum(one.log_prior for one in sticks)
 
     def update_beta(self, counts: Floats) -> None:
         """One step up the bound (Minka's, see above)."""
@@ -266,6 +266,6 @@ def _gain_as_parents(n: Floats, a: Any, axis: int = 0) -> Floats:
 
 
 def _gain_as_children(n: Floats, a: Floats, axis: int) -> Floats:
-    """The same where their prior is put together as well, for each pair."""
+    """The change of `_log_d`, for each pair, where halves' counts and their priors are put together."""
     change = _log_d(half_sums(n, axis), half_sums(a, axis)) - half_sums(_log_d(n, a), axis)
     return np.asarray(change.sum(tuple({0, 1, 2} - {axis})), np.float64)

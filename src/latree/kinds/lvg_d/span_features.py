@@ -48,8 +48,8 @@ class SpanFeatures:
     def of(cls, forests: Sequence[tuple[Forest, Words]], units: int, symbols: int, least: int) -> SpanFeatures:
         """Those that gold analyses have at least so often."""
         empty = cls(np.zeros(0, np.int64), units, symbols)
-        found = [empty.keys(forest, words)[1].ravel() for forest, words in forests]
-        key, count = np.unique(np.concatenate(found), return_counts=True)
+        keys = [empty.keys(forest, words)[1].ravel() for forest, words in forests]
+        key, count = np.unique(np.concatenate(keys), return_counts=True)
         return cls(key[count >= least], units, symbols)
 
     def keys(self, forest: Forest, words: Words) -> tuple[Longs, Longs]:

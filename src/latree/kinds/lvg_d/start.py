@@ -25,16 +25,16 @@ def log_rules(source: Any, level: int, share: float) -> Floats:
     layout, theta, _, _ = source.levels[level]
     even = source.coarse_theta() / (layout.dims[:, 1] * layout.dims[:, 2])
     with np.errstate(divide="ignore"):  # a rule that the unsplit grammar does without stays so
-        found: Floats = np.log((1 - share) * theta + share * np.repeat(even, np.diff(layout.start)))
-    return found
+        log_theta: Floats = np.log((1 - share) * theta + share * np.repeat(even, np.diff(layout.start)))
+    return log_theta
 
 
 def log_words(source: Any, lexical: LexicalRules, level: int) -> Floats:
     """log P(w | t_x) after `level` rounds, a number for every lexical rule and subtype of its tag."""
     emissions, width = subtype_emissions(source, lexical, level)
     emissions = np.where(np.repeat(lexical.is_unseen, width), UNSEEN * emissions, emissions)
-    found: Floats = np.log(np.maximum(emissions, LEAST))
-    return found
+    log_emissions: Floats = np.log(np.maximum(emissions, LEAST))
+    return log_emissions
 
 
 def grown(source: Any, lexical: LexicalRules, share: float, least: float) -> tuple[Refinement, Floats]:
@@ -117,14 +117,14 @@ def split_changes(
 def _distance(source: Any, lexical: LexicalRules, tree: Refinement, nodes: Longs, level: int, share: float) -> Floats:
     """How far the log weights of nodes of a level are from the unsplit grammar's."""
     of_rule, place = _cells(source, tree, nodes, level)
-    found = np.empty(len(nodes))
-    found[of_rule] = _rule_distances(source, share, level)[place[of_rule]]
-    found[~of_rule] = _word_distances(source, lexical, level)[place[~of_rule]]
-    return found
+    distance = np.empty(len(nodes))
+    distance[of_rule] = _rule_distances(source, share, level)[place[of_rule]]
+    distance[~of_rule] = _word_distances(source, lexical, level)[place[~of_rule]]
+    return distance
 
 
 def _cells(source: Any, tree: Refinement, nodes: Longs, level: int) -> tuple[NDArray[np.bool_], Longs]:
-    """Of nodes of a level: whether each is a rule's, and its cell among those of all rules or of all words."""
+    """Tell whether each of a level's nodes is a rule's, and its cell among those of all rules or of all words."""
     rules, layout = len(source.grammar.rules), source.levels[level].layout
     production, place = tree.production[nodes], np.maximum(tree.place[nodes] - ((1 << level) - 1), 0)
     of_rule, (x, y, z) = production < rules, place.T
@@ -137,8 +137,8 @@ def _rule_distances(source: Any, share: float, level: int) -> Floats:
     """[cells of all rules] how far log weights of a level are from the unsplit grammar's."""
     layout = source.levels[level].layout
     even = np.log(source.coarse_theta() / (layout.dims[:, 1] * layout.dims[:, 2]))
-    found: Floats = log_rules(source, level, share) - np.repeat(even, np.diff(layout.start))
-    return found
+    log_ratio: Floats = log_rules(source, level, share) - np.repeat(even, np.diff(layout.start))
+    return log_ratio
 
 
 def _word_distances(source: Any, lexical: LexicalRules, level: int) -> Floats:

@@ -52,7 +52,7 @@ class Headwords:
 
 
 class Structure(NamedTuple):
-    """Of every rule: which relations its children have to it."""
+    """The relations that every rule's children have to it."""
 
     label: Ints  # [rules, 2]; NO_RELATION for a child that is absent and for the root's
     relations: tuple[Relation, ...]
@@ -60,8 +60,8 @@ class Structure(NamedTuple):
     @property
     def top(self) -> NDArray[np.bool_]:
         """[rules] which are the root's."""
-        found: NDArray[np.bool_] = self.label[:, 0] == NO_RELATION
-        return found
+        is_top: NDArray[np.bool_] = self.label[:, 0] == NO_RELATION
+        return is_top
 
 
 def structure(grammar: Grammar, counts: Floats, least: int) -> Structure:
@@ -75,11 +75,11 @@ def structure(grammar: Grammar, counts: Floats, least: int) -> Structure:
                 places[rule, k] = relation
                 tokens[relation] += counts[rule]
     label = np.full((len(grammar.rules), 2), NO_RELATION, np.int32)
-    found: dict[Relation, int] = {}
+    numbers: dict[Relation, int] = {}
     for place, relation in places.items():
         kept = relation if tokens[relation] >= least else relation._replace(parent=ANY)
-        label[place] = found.setdefault(kept, len(found))
-    return Structure(label, tuple(found))
+        label[place] = numbers.setdefault(kept, len(numbers))
+    return Structure(label, tuple(numbers))
 
 
 class HeadCounts(NamedTuple):
@@ -90,7 +90,7 @@ class HeadCounts(NamedTuple):
     pairs: PairCounts
 
 
-def count_heads(grammar: Grammar, found: Structure, nodes: Sequence[Node], headwords: Headwords) -> HeadCounts:
+def count_heads(grammar: Grammar, structure: Structure, nodes: Sequence[Node], headwords: Headwords) -> HeadCounts:
     rules: Counter[tuple[int, int]] = Counter()
     symbols: Counter[tuple[int, int]] = Counter()
     pairs: Counter[tuple[int, int, int]] = Counter()
@@ -98,17 +98,17 @@ def count_heads(grammar: Grammar, found: Structure, nodes: Sequence[Node], headw
         words = {node: headwords.number(word) for node, word in head_words(root).items()}
         for node in inner_nodes(root):
             number = tuple(NONE if symbol is None else grammar.index[symbol] for symbol in rule_symbols(node))
-            rule, own = grammar.rule_index[number], words[id(node)]  # type: ignore[index]
-            rules[rule, own] += 1
-            for child, label in zip(node.children(), found.label[rule].tolist(), strict=False):
+            rule, head = grammar.rule_index[number], words[id(node)]  # type: ignore[index]
+            rules[rule, head] += 1
+            for child, label in zip(node.children(), structure.label[rule].tolist(), strict=False):
                 symbols[grammar.index[child.symbol], words[id(child)]] += 1
                 if label != NO_RELATION:
-                    pairs[own, words[id(child)], label] += 1
+                    pairs[head, words[id(child)], label] += 1
     size = len(headwords.words) + 1
     return HeadCounts(
         _table(rules, (len(grammar.rules), size)),
         _table(symbols, (len(grammar.symbols), size)),
-        _pair_counts(pairs, size, len(found.relations)),
+        _pair_counts(pairs, size, len(structure.relations)),
     )
 
 
@@ -139,5 +139,5 @@ def head_relations(pairs: PairCounts) -> Floats:
 def normalised(table: Floats) -> Floats:
     """Rows that sum to one; a row of nothing stays."""
     total = table.sum(-1, keepdims=True)
-    found: Floats = np.divide(table, total, out=np.zeros_like(table), where=total > 0)
-    return found
+    shares: Floats = np.divide(table, total, out=np.zeros_like(table), where=total > 0)
+    return shares

@@ -100,7 +100,7 @@ class _Derivations:
 
     def _whole(self, place: _Place) -> _Ways:
         """What a phrase may consist of: its one child, or a part with a modifier on one side; the root of one part."""
-        heads, modifiers = ([found[k] for k in place.children] for found in (self.as_head, self.as_modifier))
+        heads, modifiers = ([items[k] for k in place.children] for items in (self.as_head, self.as_modifier))
         size = len(heads)
         if size == 1:
             return [(heads[0], NONE)]  # elsewhere NONE is an item that could not be made
@@ -119,21 +119,21 @@ class _Derivations:
 
     def _item(self, symbol: Symbol, place: _Place, ways: _Ways, constituent: int) -> int:
         """Its number; NONE where the grammar has no rule that makes it."""
-        own, rules = self.grammar.index.get(symbol, NONE), self.grammar.rule_index
+        number, rules = self.grammar.index.get(symbol, NONE), self.grammar.rule_index
         edges = []
-        if own == NONE:
+        if number == NONE:
             return NONE
         if symbol.kind == "tag":
-            entry = place.start * len(self.grammar.tags) + own - self.grammar.first_tag
+            entry = place.start * len(self.grammar.tags) + number - self.grammar.first_tag
             edges.append((len(self.grammar.rules) + entry, NONE, NONE))
         for left, right in ways:
-            row = (own, self._symbol(left), self._symbol(right))
+            row = (number, self._symbol(left), self._symbol(right))
             if left != NONE and row in rules:
                 edges.append((rules[row], left, right))
         if not edges:
             return NONE
         level = max((self.items[k].level + 1 for _, *below in edges for k in below if k != NONE), default=0)
-        self.items.append(_Item(own, (place.start, place.end), constituent, level, edges))
+        self.items.append(_Item(number, (place.start, place.end), constituent, level, edges))
         return len(self.items) - 1
 
     def _symbol(self, item: int) -> int:
@@ -142,16 +142,16 @@ class _Derivations:
 
 def _places(tree: Tree, binarization: HeadBinarization) -> list[_Place]:
     """All nodes, a parent before its children."""
-    found = [_Place(tree, (), 0, len(tree.words()), [])]
+    places = [_Place(tree, (), 0, len(tree.words()), [])]
     stack = [0]
     while stack:
-        parent = found[stack.pop()]
+        parent = places[stack.pop()]
         start = parent.start
         for child in parent.tree.children:
             end = start + len(child.words())
-            parent.children.append(len(found))
-            stack.append(len(found))
+            parent.children.append(len(places))
+            stack.append(len(places))
             known = (parent.tree.label, child.label) in binarization.relations
-            found.append(_Place(child, (parent.tree.label if known else ANY,), start, end, []))
+            places.append(_Place(child, (parent.tree.label if known else ANY,), start, end, []))
             start = end
-    return found
+    return places

@@ -64,8 +64,8 @@ def rule_weights(expected: Floats, structure: Structure, rules: Ints) -> Floats:
     np.add.at(total, rules[:, 0], expected)
     total[0] = expected[structure.top].sum()
     below = total[rules[:, 0]]
-    found: Floats = np.divide(expected, below, out=np.zeros_like(expected), where=below > 0)
-    return found
+    quotient: Floats = np.divide(expected, below, out=np.zeros_like(expected), where=below > 0)
+    return quotient
 
 
 def smoothed(rule: Floats, prior: Floats, theta: Floats, structure: Structure, rules: Ints, tokens: float) -> Floats:
@@ -97,15 +97,15 @@ class FactoredEm:
         emissions = self.lexical.estimate(weights.words)
         form = Factored(weights.rule, weights.relation, self.structure.label, emissions, start)
         stats = zeros_like(form)
-        found = infer(self.treebank.shared, form, stats, self.width)
-        return float(found.log_z.sum()), stats
+        inference = infer(self.treebank.shared, form, stats, self.width)
+        return float(inference.log_z.sum()), stats
 
     def _occurrences(self, stats: Factored) -> Floats:
         """[symbols, concepts] expected: phrases as parents of rules, tags over words; the root has no concept."""
         rules, grammar = self.treebank.grammar.rules, self.treebank.grammar
-        found = np.zeros((len(grammar.symbols), stats.rule.shape[1]))
-        np.add.at(found, rules[:, 0], stats.rule)
-        found[0] = 0.0
+        counts = np.zeros((len(grammar.symbols), stats.rule.shape[1]))
+        np.add.at(counts, rules[:, 0], stats.rule)
+        counts[0] = 0.0
         concepts = stats.entry.reshape(-1, stats.rule.shape[1])
-        np.add.at(found, grammar.first_tag + self.lexical.entries.tag, concepts)
-        return found
+        np.add.at(counts, grammar.first_tag + self.lexical.entries.tag, concepts)
+        return counts

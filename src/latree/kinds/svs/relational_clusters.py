@@ -63,7 +63,7 @@ class PairCounts:
         return float(self.count.sum())
 
     def sorted(self) -> PairCounts:
-        """The same counts by relation, parent and child, every entry once and above zero.
+        """Sort the counts by relation, parent and child, every entry once and above zero.
 
         Equal entries are added from the smallest up, so that the order in which they came changes no bit.
         """

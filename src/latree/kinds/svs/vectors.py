@@ -36,18 +36,18 @@ class Neighbour(NamedTuple):
 
 
 def read_vectors(grammar: Grammar, derivations: TreeForest, inference: Inference) -> list[ConstituentVector]:
-    """Of every constituent, the largest first; items that stand for the same one are weighed by their posteriors."""
+    """Read the vector of every constituent, the largest first; items that are one are weighed by posteriors."""
     forest, constituent = derivations
-    found: dict[int, tuple[int, Floats, Floats]] = {}
+    by_constituent: dict[int, tuple[int, Floats, Floats]] = {}
     for item in reversed(range(len(forest.symbol))):
         number = int(constituent[item])
         if number == NONE:
             continue
         inside, posterior = _messages(inference, item)
-        _, *before = found.get(number, (item, 0.0, 0.0))
-        found[number] = (item, before[0] + posterior.sum() * inside, before[1] + posterior)
+        _, *before = by_constituent.get(number, (item, 0.0, 0.0))
+        by_constituent[number] = (item, before[0] + posterior.sum() * inside, before[1] + posterior)
     vectors = []
-    for item, inside, posterior in found.values():
+    for item, inside, posterior in by_constituent.values():
         start, end = forest.span[item].tolist()
         label = grammar.symbols[forest.symbol[item]].label
         vectors.append(ConstituentVector(label, start, end, normalised(inside), normalised(posterior)))
