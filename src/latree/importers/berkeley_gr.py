@@ -17,13 +17,12 @@ import numpy as np
 
 from latree.arrays import NONE, Floats
 from latree.errors import LatreeError
-from latree.importers.common import Parts, SplitTree, Words, assemble, symbol_of
+from latree.importers.common import UNARY_STEPS, Parts, SplitTree, Words, assemble, symbol_of
 from latree.kinds.lvg.parser import Lvg
 from latree.lexicon.options import LexiconOptions
 from latree.text.binary import Binarization, Symbol
 
 GZIP, JAVA = b"\x1f\x8b", b"\xac\xed"  # how such files begin
-UNARY_STEPS = 2  # on one span
 _SCHEMES = {5: "english", 4: "english4"}
 
 

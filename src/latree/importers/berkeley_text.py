@@ -14,22 +14,22 @@ Less is in them than in a `.gr` file, so a model made from them is near to the o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from latree.arrays import NONE, Floats
 from latree.errors import InputError, LatreeError
-from latree.importers.common import Parts, SplitTree, assemble, descent, symbol_of
+from latree.importers.common import UNARY_STEPS, Parts, SplitTree, assemble, descent, symbol_of
 from latree.importers.text_lexicon import words_of_scores
 from latree.kinds.lvg.parser import Lvg
 from latree.text.binary import Binarization, Symbol
 from latree.text.formats import open_text
 
-UNARY_STEPS = 2  # on one span
 _ROUNDING = 1e-6  # products come out a little otherwise in another order
+Parsed = TypeVar("Parsed")
 SUFFIXES = (".grammar", ".lexicon", ".words", ".splits")
 
 
@@ -37,10 +37,10 @@ def read_text(path: str | Path) -> Lvg:
     """The model of four files with a common prefix; the prefix or one of them is named."""
     prefix = str(path)
     prefix = next((prefix.removesuffix(suffix) for suffix in SUFFIXES if prefix.endswith(suffix)), prefix)
-    trees = dict(_splits(f"{prefix}.splits"))
+    trees = _splits(f"{prefix}.splits")
     size = {name: len(descent(tree).leaves) for name, tree in trees.items()}
-    scores = _lexicon(f"{prefix}.lexicon", set(_lines_of_words(f"{prefix}.words")), size)
-    entries = list(_grammar(f"{prefix}.grammar"))
+    scores = _lexicon(f"{prefix}.lexicon", _lines_of_words(f"{prefix}.words"), size)
+    entries = _grammar(f"{prefix}.grammar")
     symbols = _symbols(entries, trees, scores)
     number = {name: k for k, name in enumerate(symbols)}
     rules = _without_chains(_rules(f"{prefix}.grammar", entries, number, size))
@@ -64,22 +64,31 @@ class Entry(NamedTuple):
     probability: float
 
 
-def _grammar(file: str) -> Iterator[Entry]:
-    """`P_i -> L_j R_k p` or `P_i -> C_j p`, without what is said of a symbol's staying itself."""
+def _parsed_lines(file: str, parse: Callable[[str], Parsed]) -> Iterator[tuple[int, Parsed]]:
+    """Parse every line that is not blank; what `parse` complains of is told with the line's number."""
     with open_text(file) as lines:
-        for number, line in enumerate(lines, start=1):
-            fields = line.split()
-            if not fields:
-                continue
-            if len(fields) not in (4, 5) or fields[1] != "->":
-                raise InputError(file, number, "expected `P_i -> L_j R_k p` or `P_i -> C_j p`")
-            try:
-                ends = [_subtype(field) for field in (fields[0], *fields[2:-1])]
-                probability = _probability(fields[-1])
-            except ValueError as error:
-                raise InputError(file, number, str(error)) from None
-            if len(ends) > 2 or ends[0][0] != ends[1][0]:
-                yield Entry(number, ends[0], tuple(ends[1:]), probability)
+        for number, line in enumerate(map(str.strip, lines), start=1):
+            if line:
+                try:
+                    parsed = parse(line)
+                except (ValueError, LatreeError) as error:
+                    raise InputError(file, number, str(error)) from None
+                yield number, parsed
+
+
+def _grammar(file: str) -> list[Entry]:
+    """Read the rules, without what is said of a symbol's staying itself."""
+    entries = [Entry(number, *rule) for number, rule in _parsed_lines(file, _rule)]
+    return [entry for entry in entries if len(entry.children) > 1 or entry.parent[0] != entry.children[0][0]]
+
+
+def _rule(line: str) -> tuple[tuple[str, int], tuple[tuple[str, int], ...], float]:
+    """`P_i -> L_j R_k p` or `P_i -> C_j p`."""
+    fields = line.split()
+    if len(fields) not in (4, 5) or fields[1] != "->":
+        raise ValueError("expected `P_i -> L_j R_k p` or `P_i -> C_j p`")
+    parent, _, *children, probability = fields
+    return _subtype(parent), tuple(map(_subtype, children)), _probability(probability)
 
 
 def _subtype(text: str) -> tuple[str, int]:
@@ -101,47 +110,43 @@ def _probability(text: str) -> float:
 
 def _lexicon(file: str, known: set[str], size: Mapping[str, int]) -> dict[str, dict[str, Floats]]:
     """P(w | t_x) by tag and word from lines `TAG word [p0, p1, ...]`."""
+
+    def parse(line: str) -> tuple[str, str, Floats]:
+        tag, _, rest = line.partition(" ")
+        word, _, vector = rest.partition(" ")
+        if not (vector.startswith("[") and vector.endswith("]")):
+            raise ValueError("expected `TAG word [p0, p1, ...]`")
+        if word not in known:
+            raise ValueError(f"the word {word!r} is not in the file of words")
+        values = [_probability(value.strip()) for value in vector[1:-1].split(",")]
+        if len(values) != size.get(tag, 0):
+            raise ValueError(f"{tag} has {size.get(tag, 0)} subtypes, but here are {len(values)} numbers")
+        return tag, word, np.array(values)
+
     scores: dict[str, dict[str, Floats]] = {}
-    with open_text(file) as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            tag, _, rest = line.strip().partition(" ")
-            word, _, vector = rest.partition(" ")
-            if not (vector.startswith("[") and vector.endswith("]")):
-                raise InputError(file, number, "expected `TAG word [p0, p1, ...]`")
-            if word not in known:
-                raise InputError(file, number, f"the word {word!r} is not in the file of words")
-            try:
-                values = [_probability(value.strip()) for value in vector[1:-1].split(",")]
-            except ValueError as error:
-                raise InputError(file, number, str(error)) from None
-            if len(values) != size.get(tag, 0):
-                raise InputError(
-                    file, number, f"{tag} has {size.get(tag, 0)} subtypes, but here are {len(values)} numbers"
-                )
-            scores.setdefault(tag, {})[word] = np.array(values)
+    for _, (tag, word, vector) in _parsed_lines(file, parse):
+        scores.setdefault(tag, {})[word] = vector
     return scores
 
 
-def _lines_of_words(file: str) -> Iterator[str]:
+def _lines_of_words(file: str) -> set[str]:
     with open_text(file) as lines:
-        yield from (line.strip() for line in lines)
+        return set(map(str.strip, lines))
 
 
-def _splits(file: str) -> Iterator[tuple[str, SplitTree]]:
-    """Lines `SYMBOL TAB tree`, the tree in brackets: `(0 (0 0 1) (1 2))`."""
-    with open_text(file) as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            symbol, _, text = line.strip().partition("\t")
-            try:
-                tree = _split_tree(text)
-                descent(tree)
-            except (ValueError, LatreeError) as error:
-                raise InputError(file, number, f"expected a symbol, a tab and its split tree: {error}") from None
-            yield symbol, tree
+def _splits(file: str) -> dict[str, SplitTree]:
+    return dict(split for _, split in _parsed_lines(file, _split))
+
+
+def _split(line: str) -> tuple[str, SplitTree]:
+    """`SYMBOL TAB tree`, the tree in brackets: `(0 (0 0 1) (1 2))`."""
+    symbol, _, text = line.partition("\t")
+    try:
+        tree = _split_tree(text)
+        descent(tree)
+    except (ValueError, LatreeError) as error:
+        raise ValueError(f"expected a symbol, a tab and its split tree: {error}") from None
+    return symbol, tree
 
 
 def _split_tree(text: str) -> SplitTree:

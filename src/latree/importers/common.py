@@ -27,6 +27,7 @@ from latree.text.tree import unescape
 
 Vectors = Mapping[str, Floats]  # a number for each subtype of a tag, by word or by class of unknown words
 
+UNARY_STEPS = 2  # that the Berkeley parser takes on one span
 _MOST_STEPS = 50  # of the iteration to expected frequencies
 _LEAST_CHANGE = 1e-10
 
@@ -46,9 +47,8 @@ class Words:
     signatures: Mapping[int, Vectors]
     scheme: str
     options: LexiconOptions
-    smoothing: (
-        Mapping[int, Floats] | None
-    )  # [subtypes, subtypes] of each tag: P(w | t_x) is its mixture of all P(w | t)
+    # [subtypes, subtypes] of each tag: P(w | t_x) is its mixture of all P(w | t)
+    smoothing: Mapping[int, Floats] | None
 
 
 @dataclass(frozen=True)
