@@ -1,29 +1,38 @@
-"""HTML pages read back."""
+"""Pages for tests, read with checks: elements nest, nothing is loaded or run, links lead somewhere."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from html.parser import HTMLParser
 
 EVIL = "<script>alert(1)</script>"
-VOID = ("meta", "path")  # elements that nothing closes
+FORBIDDEN = {"script", "link", "img", "iframe", "object", "image", "use"}
 
 
 class Reader(HTMLParser):
-    """Collects what a page holds, and checks that its elements nest and that it reads nothing from elsewhere."""
+    """What a page holds."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
+        text.encode()
         self.open: list[str] = []
         self.tags: Counter[str] = Counter()
         self.ids: list[str] = []
         self.links: set[str] = set()
         self.texts: list[str] = []
-        self.maps: dict[str, int] = {}  # how many plots each section with an id has
+        self.maps: dict[str, int] = {}  # how many plots each section has
         self.feed(text)
         self.close()
+        self._check(text)
+
+    def _check(self, text: str) -> None:
         assert self.open == []
-        assert not self.tags.keys() & {"script", "link", "img", "iframe", "object", "image", "use"}
+        assert len(self.ids) == len(set(self.ids))
+        assert self.links <= {f"#{place}" for place in self.ids}  # and nothing outside the page
+        assert not self.tags.keys() & FORBIDDEN
+        assert not re.search(r"url\(|@import|\bnan\b", text)
+        assert not re.search("[\x00-\x08\x0b-\x1f]", text)
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         values = dict(attributes)
@@ -31,15 +40,12 @@ class Reader(HTMLParser):
         self.tags[tag] += 1
         self.ids += [str(values["id"])] if "id" in values else []
         self.links |= {str(values["href"])} if "href" in values else set()
-        if tag == "section" and "id" in values:
-            self.maps[str(values["id"])] = 0
-        if tag == "svg" and self.maps:
+        if tag == "section":
+            self.maps[self.ids[-1]] = 0
+        if tag == "svg":
             self.maps[list(self.maps)[-1]] += 1
-        if tag not in VOID:
+        if tag != "meta":
             self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.tags[tag] += 1
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag

@@ -117,8 +117,8 @@ def test_show_tells_what_the_model_holds() -> None:
     assert rows["ROOT"] == ["S", "1.000"]
     one = done("show", "-m", model("pcfg"), "--top", "2", "--symbol", "DT").out.splitlines()
     assert one[0].startswith("DT: tag, ")
-    assert one[2].split()[0] == "the"
-    assert len(one[2].split()) == 4
+    assert one[1].split()[0] == "the"
+    assert len(one[1].split()) == 4
     assert not any("ROOT" in line for line in one)
     assert "kind: hmm" in done("show", "-m", model("hmm")).out
 

@@ -166,13 +166,11 @@ def test_show_of_a_category(path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "fault"),
     [
-        (["--html", "page.html"], "there is no page for a model of kind svs"),
         (["--summed"], "this model has concepts that all categories share"),
         (["--symbol", "XX"], "the model has no category 'XX'"),
     ],
 )
-def test_what_there_is_no_showing_of(path: Path, tmp_path: Path, arguments: list[str], fault: str) -> None:
-    outcome = latree("show", "-m", path, *(str(tmp_path / one) if one == "page.html" else one for one in arguments))
+def test_what_there_is_no_showing_of(path: Path, arguments: list[str], fault: str) -> None:
+    outcome = latree("show", "-m", path, *arguments)
     assert (outcome.code, outcome.out) == (1, "")
     assert fault in outcome.err
-    assert not (tmp_path / "page.html").exists()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from html.parser import HTMLParser
 from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,28 +22,32 @@ from latree.compare.comparison import (
     best_f1,
     compare_grammars,
     complexity_of,
-    production_parameters,
+    overlap_matrix,
+    same_best,
     shared_lists,
-    subtypes_of,
 )
-from latree.compare.html import comparison_page
+from latree.compare.report import comparison_report
 from latree.compare.runs import Contender, Run, common_labels, run, run_all
-from latree.compare.tables import tables
 from latree.errors import LatreeError
 from latree.kinds.gm_lveg.options import GmLvegOptions
 from latree.kinds.gm_lveg.parser import GmLveg
 from latree.kinds.lvg.options import LvgOptions
 from latree.kinds.lvg.parser import Lvg
+from latree.kinds.lvg_d.parser import LvgD
+from latree.kinds.parser import Parser
 from latree.kinds.pcfg.model import Pcfg
 from latree.kinds.product.model import Product
+from latree.kinds.svs.model import Svs
+from latree.report.html import page
+from latree.report.value import Table
 from latree.scoring.evalb import Summary, score_pair
 from latree.text.labels import LabelRules
 from latree.text.tree import Tree
 from tests.command import done, latree, model, toy_trees, write_conllu
+from tests.pages import EVIL, Reader
 
 NO_PRODUCT = "a pcfg cannot be multiplied; these kinds can: gm-lveg, lvg, lvg-d"
 QUICK = LvgOptions(split_iterations=4, merge_iterations=3, smooth_iterations=2)
-EVIL = "<script>alert(1)</script>"
 K = 10
 T = TypeVar("T")
 
@@ -97,21 +101,24 @@ def test_a_model_agrees_with_itself() -> None:
     assert (twice.shared_lists == 1).all()
 
 
-@pytest.mark.parametrize("compare", [_twins, _mixed])
-def test_overlaps_are_symmetric_shares(compare: Any) -> None:
-    for table in (compare().same_best, compare().shared_lists):
-        assert np.array_equal(table, table.T)
-        assert (np.diag(table) == 1).all()
-        assert ((table >= 0) & (table <= 1)).all()
-        assert table.min() < 1  # the models do differ
+def _run(*lists: str) -> Run:
+    """A model's lists of trees, a letter each: the label of the tree."""
+    trees = {label: Tree.read(f"(ROOT ({label} (NN x)))") for label in "ABCD"}
+    return Run([{label: trees[label] for label in labels} for labels in lists], 0, 1.0)
+
+
+def test_overlaps_are_symmetric_shares() -> None:
+    runs = [_run("ABC", "AB"), _run("ACD", "BA"), _run("D", "BC")]
+    for overlap, expected in (
+        (same_best, [[1, 0.5, 0], [0.5, 1, 0.5], [0, 0.5, 1]]),
+        (shared_lists, [[1, 5 / 6, 0.25], [5 / 6, 1, 0.75], [0.25, 0.75, 1]]),
+    ):
+        np.testing.assert_allclose(overlap_matrix(runs, overlap), expected)
 
 
 def test_lists_are_shared_by_the_shorter_one() -> None:
-    a, b, c = (Tree.read(f"(ROOT ({label} (NN x)))") for label in "ABC")
-    runs = [Run([{str(tree): tree for tree in trees} for trees in lists], 0, 1.0) for lists in ([[a, b, c]], [[b, a]])]
-    assert shared_lists(*runs) == 1.0
-    other = Run([{str(c): c}], 0, 1.0)
-    assert (shared_lists(runs[0], other), shared_lists(runs[1], other)) == (1.0, 0.0)
+    assert shared_lists(_run("ABC"), _run("BA")) == 1.0
+    assert (shared_lists(_run("ABC"), _run("C")), shared_lists(_run("BA"), _run("C"))) == (1.0, 0.0)
 
 
 def test_lists_of_one_overlap_as_the_best_trees_do() -> None:
@@ -216,14 +223,14 @@ def test_parameters_of_subtypes_are_cells_that_are_not_zero() -> None:
     expected = np.zeros(len(one.size), np.int64)
     for rule, (parent, _, _) in enumerate(one.grammar.rules.tolist()):
         expected[parent] += np.count_nonzero(one.layout.tensor(one.theta, rule))
-    assert _known(production_parameters(one)).tolist() == expected.tolist()
+    assert one.complexity().tolist() == expected.tolist()
     spent = complexity_of(one)
     assert (spent.all_parameters, spent.all_subtypes) == (int((one.theta > 0).sum()), int(one.size.sum()))
     phrase, part = (
         one.grammar.index[s] for s in one.grammar.symbols if s.label == "VP" and s.kind in ("phrase", "part")
     )
     assert _known(spent.subtypes)[Category("VP", False)] == one.size[phrase]
-    assert _known(spent.parameters)[Category("VP", False)] == expected[phrase] + expected[part]
+    assert spent.parameters[Category("VP", False)] == expected[phrase] + expected[part]
 
 
 def test_parameters_of_mixtures_are_all_their_numbers() -> None:
@@ -231,19 +238,37 @@ def test_parameters_of_mixtures_are_all_their_numbers() -> None:
     one.fit(toy_trees("dev"))
     slots = one.components.slot[: int(one.components.first[len(one.grammar.rules)])]
     dim = one.mixtures.mean.shape[1] + one.mixtures.log_sd.shape[1]
-    assert _known(production_parameters(one)).sum() == len(slots) + (slots >= 0).sum() * dim
-    assert subtypes_of(one) is None
+    assert one.complexity().sum() == len(slots) + (slots >= 0).sum() * dim
     assert complexity_of(one).subtypes is None
 
 
-def test_a_model_may_count_its_parameters_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = _pcfg()
-    own = np.arange(len(one.grammar.symbols))
-    monkeypatch.setattr(one, "complexity", lambda: own, raising=False)
-    assert _known(production_parameters(one)).tolist() == own.tolist()
-    spent = complexity_of(one)
-    assert spent.all_parameters == own[: one.grammar.first_tag].sum()
-    assert _known(spent.parameters)[Category(one.grammar.tags[-1].label, True)] == own[-1]
+def _svs() -> Svs:
+    return Svs(headwords=10, clusters=2, refinements=0).fit(toy_trees("dev"))
+
+
+def _lvg_d() -> LvgD:
+    return LvgD(epochs=0, pruner=_lvg(0)).fit(toy_trees("dev"))
+
+
+@pytest.mark.parametrize("make", [_svs, _lvg_d])
+def test_every_kind_says_what_it_spends(make: Callable[[], Parser]) -> None:
+    parser = make()
+    spent = complexity_of(parser)
+    assert spent.all_parameters == sum(number for one, number in spent.parameters.items() if not one.is_tag) > 0
+    assert spent.all_subtypes == _known(parser.subtype_counts()).sum()
+
+
+def test_a_grammar_beside_one_of_mixtures(tmp_path: Path, saved: tuple[Path, Path]) -> None:
+    """Their product has no number of subtypes, since one of them has a space of them."""
+    GmLveg(pruner=_lvg(0), options=GmLvegOptions(epochs=0)).fit(toy_trees("dev")).save(tmp_path / "gm.latree")
+    few = tmp_path / "few.mrg"
+    few.write_text("".join(f"{tree}\n" for tree in _gold()[:3]), encoding="utf-8")
+    arguments = ("compare", "-m", saved[0], "-m", tmp_path / "gm.latree", few, "--kbest", "2")
+    found = json.loads(done(*arguments, "--json").out)
+    assert [one["subtypes"] for one in found["models"]] == [int(_lvg(0).size.sum()), None, None]
+    parameters = [one["parameters"] for one in found["models"]]
+    assert parameters[2] == parameters[0] + parameters[1]
+    assert done(*arguments).out
 
 
 # --- faults
@@ -309,7 +334,7 @@ def test_f1_is_that_of_parse_and_eval(saved: tuple[Path, Path], gold: Path, tmp_
 def test_the_terminal(saved: tuple[Path, Path], gold: Path) -> None:
     lines = done("compare", "-m", saved[0], "-m", saved[1], gold, "--kbest", "3", "--max-length", "9").lines
     short = sum(len(tree.words()) <= 9 for tree in _gold())
-    assert lines[0] == f"{short} sentences, lists of up to 3 trees"
+    assert lines[:2] == [f"gold trees: {short} of {gold}", "lists: up to 3 trees a sentence"]
     titles = ("accuracy:", "size and speed:", "same best tree:", "shared among", "F1 by label:", "F1 by length:")
     for title in (*titles, "complexity of phrases:", "complexity of tags:"):
         assert any(line.startswith(title) for line in lines)
@@ -354,55 +379,26 @@ def test_files_that_do_not_serve(saved: tuple[Path, Path], gold: Path, tmp_path:
 # --- the page
 
 
-class _Reader(HTMLParser):
-    """Collects what a page holds, and checks that its elements nest."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.tags: Counter[str] = Counter()
-        self.ids: set[str] = set()
-        self.links: set[str] = set()
-        self.texts: list[str] = []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.tags[tag] += 1
-        if tag != "meta":
-            self.open.append(tag)
-        values = dict(attributes)
-        assert not any(name.startswith("on") or name == "src" for name in values)
-        self.ids |= {str(values["id"])} if "id" in values else set()
-        self.links |= {str(values["href"])} if "href" in values else set()
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data.strip())
-
-
 @pytest.mark.parametrize("compare", [_twins, _mixed])
 def test_the_page_has_all_tables_and_two_plots(compare: Any) -> None:
     found = compare()
-    read = _Reader(comparison_page(found, EVIL))
-    for table in tables(found):
-        assert {*table.heads, *(cell for row in table.rows for cell in row)} <= {*read.texts, ""}
-    assert read.tags["table"] == len(list(tables(found)))
+    report = comparison_report(found, EVIL)
+    tables = [block for section in report.sections for block in section.blocks if isinstance(block, Table)]
+    read = Reader(page(report))
+    for table in tables:
+        assert {column.head for column in table.columns} <= {*read.texts, ""}
+        assert {cell for row in table.rows for cell in row if isinstance(cell, str)} <= set(read.texts)
+    assert len(tables) == read.tags["table"] == 8
     assert read.tags["svg"] == 2
     assert read.tags["circle"] == len(found.models)
     assert read.tags["rect"] == len(found.grammars) * len(found.categories(tags=False)[:12])
     assert read.links == {f"#{place}" for place in read.ids}
-    assert not read.tags.keys() & {"script", "link", "img", "iframe", "object"}
 
 
-def test_the_page_of_models_that_say_nothing() -> None:
+def test_the_page_of_models_without_parameters() -> None:
     found = _twins()
-    mute = replace(found, models=[replace(one, complexity=Complexity(None, None, None, None)) for one in found.models])
-    read = _Reader(comparison_page(mute, "gold"))
-    assert read.tags["svg"] == 0
+    mute = replace(found, models=[replace(one, complexity=Complexity(None, {}, None, 0)) for one in found.models])
+    assert Reader(page(comparison_report(mute, "gold"))).tags["svg"] == 0
     assert mute.to_json()["complexity"] == {"phrases": {}, "tags": {}}
 
 
@@ -410,4 +406,4 @@ def test_the_page_is_written(saved: tuple[Path, Path], tmp_path: Path, gold: Pat
     path = tmp_path / "page.html"
     outcome = latree("compare", "-m", saved[0], "-m", saved[1], gold, "--kbest", "2", "--html", path)
     assert (outcome.code, outcome.err) == (0, f"latree: written to {path}\n")
-    assert "Comparison of a, b" in _Reader(path.read_text(encoding="utf-8")).texts
+    assert "Comparison of a, b" in Reader(path.read_text(encoding="utf-8")).texts

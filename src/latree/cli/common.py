@@ -20,6 +20,7 @@ from latree.text.tokenize import tokens_of
 
 if TYPE_CHECKING:
     from latree.kinds.model import ForestModel
+    from latree.report.value import Report
     from latree.text.labels import LabelRules
 
 T = TypeVar("T")
@@ -86,6 +87,16 @@ def leave_out_pruner(model: Any) -> None:
 def note(message: str) -> None:
     """Tell the user something without disturbing standard output."""
     print(f"latree: {message}", file=sys.stderr)
+
+
+def write_page(report: Report, path: Path, quiet: bool = False) -> None:
+    """Write a report to a file, as a page for a browser."""
+    from latree.files import write_atomically
+    from latree.report.html import page
+
+    write_atomically(path, page(report).encode())
+    if not quiet:
+        note(f"written to {path}")
 
 
 def read_sentences(

@@ -12,11 +12,8 @@ from latree.cli import common
 from latree.errors import LatreeError
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from latree.compare.comparison import GrammarComparison
     from latree.compare.runs import Contender
-    from latree.compare.tables import TextTable
     from latree.text.labels import LabelRules
     from latree.text.tree import Tree
 
@@ -42,12 +39,21 @@ def compare(
     found = _compare(model, gold, kbest, max_length, jobs, quiet)
     if found.no_product and not quiet:
         common.note(f"no product of all: {found.no_product}")
+    _tell(found, gold, html, json_output, quiet)
+
+
+def _tell(found: GrammarComparison, gold: str, html: Path | None, as_json: bool, quiet: bool) -> None:
+    from latree.compare.report import comparison_report
+
+    report = comparison_report(found, gold)
     if html is not None:
-        _write_page(found, gold, html, quiet)
-    if json_output:
+        common.write_page(report, html, quiet)
+    if as_json:
         typer.echo(json.dumps({"gold": gold, **found.to_json()}, ensure_ascii=False))
     else:
-        _print(found)
+        from latree.report.text import print_report
+
+        print_report(report)
 
 
 def _compare(paths: list[Path], gold: str, k: int, max_length: int | None, jobs: int, quiet: bool) -> GrammarComparison:
@@ -94,39 +100,3 @@ def _gold(path: str, rules: LabelRules, max_length: int | None) -> list[Tree]:
     if not kept:
         raise LatreeError(f"{path}: none of {len(trees)} sentences has up to {max_length} words")
     return kept
-
-
-def _write_page(found: GrammarComparison, gold: str, path: Path, quiet: bool) -> None:
-    from latree.compare.html import comparison_page
-    from latree.files import write_atomically
-
-    write_atomically(path, comparison_page(found, gold).encode())
-    if not quiet:
-        common.note(f"written to {path}")
-
-
-def _print(found: GrammarComparison) -> None:
-    from rich.console import Console
-
-    from latree.compare.tables import tables
-
-    console = Console(emoji=False, highlight=False)
-    console.print(f"{found.sentences} sentences, lists of up to {found.k} trees")
-    for table in tables(found):
-        console.print(f"\n[bold]{table.title}[/bold]: {table.about}", soft_wrap=True)
-        console.print(_rich(table))
-
-
-def _rich(table: TextTable) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text  # a plain Text, as a label may look like rich's markup
-
-    from latree.kinds.showcase import legible
-
-    made = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    for place, head in enumerate(table.heads):
-        made.add_column(Text(legible(head, 60)), justify="right" if place else "left", overflow="fold")
-    for row in table.rows:
-        made.add_row(*(Text(legible(cell, 60)) for cell in row))
-    return made

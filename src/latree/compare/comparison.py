@@ -18,8 +18,6 @@ from latree.arrays import Floats, Longs
 from latree.compare.runs import Contender, Run, run_all
 from latree.errors import LatreeError
 from latree.inference.grammar import Grammar
-from latree.inference.subtypes import Layout
-from latree.kinds.gm_lveg.model import GaussianModel
 from latree.kinds.parser import Parser
 from latree.kinds.product.model import Product
 from latree.scoring.evalb import COLLINS, flatten
@@ -38,12 +36,12 @@ class Category(NamedTuple):
 
 @dataclass(frozen=True)
 class Complexity:
-    """What a model spends on each category; None where it has no such thing, or does not say."""
+    """What a model spends, as a whole and on each category; subtypes are None where it has a space of them."""
 
     subtypes: dict[Category, int] | None  # of the phrases and tags themselves, without parts
-    parameters: dict[Category, int] | None  # weights that are not zero of productions with that parent; parts count in
+    parameters: dict[Category, int]  # weights that are not zero of productions with that parent; parts count in
     all_subtypes: int | None  # parts too
-    all_parameters: int | None  # of all phrases; words are not counted
+    all_parameters: int  # of all phrases; words are not counted
 
 
 @dataclass(frozen=True)
@@ -101,11 +99,11 @@ class GrammarComparison:
         return {label: gold[label] for label in sorted(found, key=lambda label: (-gold[label], label))}
 
     def categories(self, *, tags: bool) -> list[Category]:
-        """Those of any model that says what it spends on them, the most complex first."""
+        """Those of any model, the most complex first."""
         found: Counter[Category] = Counter()
         for model in self.grammars:
-            for numbers in (model.complexity.parameters, model.complexity.subtypes):
-                found.update({one: number for one, number in (numbers or {}).items() if one.is_tag == tags})
+            for numbers in (model.complexity.parameters, model.complexity.subtypes or {}):
+                found.update({one: number for one, number in numbers.items() if one.is_tag == tags})
         return sorted(found, key=lambda one: (-found[one], one))
 
     def to_json(self) -> dict[str, Any]:
@@ -123,11 +121,11 @@ class GrammarComparison:
             },
         }
 
-    def _spent(self, category: Category) -> dict[str, list[int | None]]:
+    def _spent(self, category: Category) -> dict[str, Any]:
         spent = [model.complexity for model in self.grammars]
         return {
             "subtypes": [None if one.subtypes is None else one.subtypes.get(category, 0) for one in spent],
-            "parameters": [None if one.parameters is None else one.parameters.get(category, 0) for one in spent],
+            "parameters": [one.parameters.get(category, 0) for one in spent],
         }
 
 
@@ -156,8 +154,8 @@ def compare_grammars(
         no_product=no_product,
         sentences=len(gold),
         k=k,
-        same_best=_matrix(runs, same_best),
-        shared_lists=_matrix(runs, shared_lists),
+        same_best=overlap_matrix(runs, same_best),
+        shared_lists=overlap_matrix(runs, shared_lists),
     )
 
 
@@ -197,8 +195,8 @@ def shared_lists(first: Run, second: Run) -> float:
     return float(np.mean([len(one.keys() & other.keys()) / min(len(one), len(other)) for one, other in pairs]))
 
 
-def _matrix(runs: Sequence[Run], overlap: Callable[[Run, Run], float]) -> Floats:
-    """Of all pairs; both overlaps are symmetric, and of a model with itself one."""
+def overlap_matrix(runs: Sequence[Run], overlap: Callable[[Run, Run], float]) -> Floats:
+    """[runs, runs] the overlap of all pairs; it is symmetric, and of a run with itself one."""
     table = np.ones((len(runs), len(runs)))
     for i, first in enumerate(runs):
         for j in range(i):
@@ -243,13 +241,13 @@ def best_f1(choices: Sequence[Longs], gold: int) -> float:
 
 def complexity_of(model: Parser) -> Complexity:
     """What a model spends, by category and as a whole."""
-    grammar, subtypes, parameters = model.grammar, subtypes_of(model), production_parameters(model)
+    grammar, subtypes, parameters = model.grammar, model.subtype_counts(), model.complexity()
     whole = np.array([symbol.kind != "part" for symbol in grammar.symbols])
     return Complexity(
         subtypes=None if subtypes is None else _by_category(grammar, np.where(whole, subtypes, 0)),
-        parameters=None if parameters is None else _by_category(grammar, parameters),
+        parameters=_by_category(grammar, parameters),
         all_subtypes=None if subtypes is None else int(subtypes.sum()),
-        all_parameters=None if parameters is None else int(parameters[: grammar.first_tag].sum()),
+        all_parameters=int(parameters[: grammar.first_tag].sum()),
     )
 
 
@@ -259,45 +257,3 @@ def _by_category(grammar: Grammar, numbers: Longs) -> dict[Category, int]:
     for symbol, number in zip(grammar.symbols, numbers.tolist(), strict=True):
         found[Category(symbol.label, symbol.kind == "tag")] += number
     return dict(+found)
-
-
-def subtypes_of(model: Any) -> Longs | None:
-    """[symbols] how many subtypes each has: one without latent subtypes, None of a space of them."""
-    if isinstance(model, Product):
-        counts = [count for member in model.members if (count := subtypes_of(member)) is not None]
-        return np.asarray(np.sum(counts, axis=0), np.int64) if len(counts) == len(model.members) else None
-    if isinstance(model, GaussianModel):
-        return None
-    return np.asarray(getattr(model, "size", model.widths()), np.int64)
-
-
-def production_parameters(model: Any) -> Longs | None:
-    """[symbols] weights other than zero of the productions with that parent; None where the model cannot say.
-
-    A model may say so itself by a method `complexity() -> Longs`; the kinds that have none are counted here.
-    """
-    if hasattr(model, "complexity"):
-        return np.asarray(model.complexity(), np.int64)
-    if isinstance(model, Product):
-        parts = [production_parameters(member) for member in model.members]
-        known = [part for part in parts if part is not None]
-        return np.asarray(np.sum(known, axis=0), np.int64) if len(known) == len(parts) else None
-    if isinstance(model, GaussianModel):
-        return _numbers_of_mixtures(model)
-    layout = Layout(model.grammar, model.widths())
-    return None if len(model.theta) != layout.start[-1] else _cells(layout, model.theta)
-
-
-def _cells(layout: Layout, theta: Floats) -> Longs:
-    """Cells of the rules' tensors that are not zero; without subtypes a rule has one."""
-    rule, *_ = layout.coordinates(np.flatnonzero(theta))
-    return np.bincount(layout.grammar.rules[rule, 0], minlength=len(layout.size))
-
-
-def _numbers_of_mixtures(model: GaussianModel) -> Longs:
-    """A component has a weight, and a mean and a deviation in every dimension at each port with a vector."""
-    rules = model.grammar.rules
-    ports: Longs = (rules > 0).sum(1)  # the root, symbol 0, has no vector
-    a_component = 1 + ports * (model.mixtures.mean.shape[1] + model.mixtures.log_sd.shape[1])
-    numbers = model.components.size[: len(rules)] * a_component
-    return np.bincount(rules[:, 0], weights=numbers, minlength=len(model.grammar.symbols)).astype(np.int64)

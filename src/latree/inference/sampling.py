@@ -9,6 +9,7 @@ import numpy as np
 from latree.arrays import NONE, Floats, Longs
 from latree.errors import LatreeError
 from latree.inference.forest import PASS, Forest, L, P, R
+from latree.inference.grammar import tagged_words
 from latree.inference.subtypes import Layout
 from latree.inference.sweep import Messages
 from latree.lexicon.words import Lexicon
@@ -125,6 +126,14 @@ class Drawer:
                 return tree
         raise LatreeError(f"the grammar keeps running over {MOST_WORDS} words; it may not be a proper one")
 
+    def phrase(self, symbol: int, subtype: int, rng: np.random.Generator, most: int) -> list[str]:
+        """The words of something that a subtype stands over; none where it has too many, or a tag has no words."""
+        try:
+            tree = self._expand(rng, symbol, subtype, most)
+        except ValueError:
+            return []
+        return [] if tree is None else [word for word, _ in tagged_words(tree)]
+
     def sequence(self, rng: np.random.Generator) -> list[tuple[str, int]]:
         """(word, tag number) pairs, of a bigram grammar."""
         drawn: list[tuple[str, int]] = []
@@ -155,11 +164,13 @@ class Drawer:
         tag = symbol - self.layout.grammar.first_tag
         return self.lexicon.sample_word(int(self.layout.tag_columns[tag]) + subtype, rng)
 
-    def _expand(self, rng: np.random.Generator) -> Node | None:
-        """From the root down; None where it grows too long."""
+    def _expand(
+        self, rng: np.random.Generator, symbol: int = 0, subtype: int = 0, most: int = MOST_WORDS
+    ) -> Node | None:
+        """From a symbol down; None where it grows too long."""
         grammar = self.layout.grammar
-        root = Node(grammar.symbols[0])
-        stack, words = [(root, 0, 0)], 0
+        root = Node(grammar.symbols[symbol])
+        stack, words = [(root, symbol, subtype)], 0
         while stack:
             node, symbol, subtype = stack.pop()
             if symbol >= grammar.first_tag:
@@ -173,6 +184,6 @@ class Drawer:
             if right != NONE:
                 node.right = Node(grammar.symbols[right])
                 stack.append((node.right, right, z))
-            if words + len(stack) > MOST_WORDS:
+            if words + len(stack) > most:
                 return None
         return root

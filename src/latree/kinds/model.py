@@ -347,6 +347,17 @@ class ForestModel(ABC, Generic[Result]):
         edges = sample_derivation(search.forest, weights, search.inference.inside, rng)
         return self.result(tokens, search, search.weighed([edges])[0], 0)
 
+    # -- size
+
+    def subtype_counts(self) -> Longs | None:
+        """[symbols] how many subtypes each has: one without latent subtypes, None of a space of them."""
+        return self.widths()
+
+    def complexity(self) -> Longs:
+        """[symbols] weights other than zero of the productions with that parent; words are not counted."""
+        rule, *_ = Layout(self.grammar, self.widths()).coordinates(np.flatnonzero(self.theta))
+        return np.bincount(self.grammar.rules[rule, 0], minlength=len(self.grammar.symbols))
+
     # -- files
 
     def save(self, path: str | Path) -> None:

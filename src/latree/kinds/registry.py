@@ -20,6 +20,8 @@ from latree.kinds.options import ModelOptions
 
 if TYPE_CHECKING:
     from latree.kinds.model import ForestModel
+    from latree.kinds.report import Ask
+    from latree.report.value import Report
 
 TAGGER = "-tagger"  # ends the names of taggers in model files, where a kind has parsers too
 
@@ -33,6 +35,7 @@ class Kind:
     options: type[ModelOptions] | None = None  # what `latree train` asks for; None: it does not make this kind
     parser: str | None = None  # the place of its parser's class
     tagger: str | None = None  # the place of its tagger's class
+    report: str = "latree.kinds.report:report"  # the place of the function that makes a model's report
     multiplies: bool = False  # whether its parsers can be members of a product
     joins_pruner: bool = False  # whether it can decide together with its pruner, by the product of both
     pruners: tuple[str, ...] = ()  # the kinds whose code it may import, since its pruners are of these
@@ -90,6 +93,12 @@ def model_class(name: str) -> type[ForestModel[Any]]:
         raise LatreeError(f"there is no parser of kind {name!r}")
     chosen: type[ForestModel[Any]] = at_place(places[name])
     return chosen
+
+
+def report_on(model: ForestModel[Any], ask: Ask) -> Report:
+    """What there is to say of a model, as its kind has it."""
+    made: Report = at_place(kind_named(model.kind).report)(model, ask)
+    return made
 
 
 def from_state(kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> ForestModel[Any]:

@@ -1,1 +1,1 @@
-"""A report as a value, and how it becomes text or a page."""
+"""A report as a value, and what renders it: `text` for a terminal, `html` as one page, `to_json` as data."""

@@ -11,6 +11,7 @@ KIND = Kind(
     options=GmLvegOptions,
     parser="latree.kinds.gm_lveg.parser:GmLveg",
     tagger="latree.kinds.gm_lveg.tagger:GmLvegTagger",
+    report="latree.kinds.gm_lveg.report:report",
     multiplies=True,
     joins_pruner=True,
     pruners=("lvg", "hmm"),

@@ -182,6 +182,20 @@ class GaussianModel(PrunedModel):
     def viterbi_scores(self, search: Search) -> Floats:
         raise LatreeError("continuous subtypes have no single best derivation; use another objective")
 
+    # -- size
+
+    def subtype_counts(self) -> None:
+        """A category has a space of subtypes: there are none to count."""
+
+    def complexity(self) -> Longs:
+        """[symbols] all numbers of the rules' components: a weight, and at each port with a vector the mean and the
+        deviation in every dimension; not the pruner's."""
+        rules = self.grammar.rules
+        ports: Longs = (rules > 0).sum(1)  # the root, symbol 0, has no vector
+        a_component = 1 + ports * (self.mixtures.mean.shape[1] + self.mixtures.log_sd.shape[1])
+        numbers = self.components.size[: len(rules)] * a_component
+        return np.bincount(rules[:, 0], numbers, len(self.grammar.symbols)).astype(np.int64)
+
     # -- files
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

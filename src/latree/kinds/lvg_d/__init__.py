@@ -11,6 +11,7 @@ KIND = Kind(
     options=LvgDOptions,
     parser="latree.kinds.lvg_d.parser:LvgD",
     tagger="latree.kinds.lvg_d.tagger:LvgDTagger",
+    report="latree.kinds.lvg_d.report:report",
     multiplies=True,
     pruners=("lvg",),
 )

@@ -8,4 +8,5 @@ KIND = Kind(
     "product",
     "Several grammars as one.",
     parser="latree.kinds.product.model:Product",
+    report="latree.kinds.product.report:report",
 )

@@ -143,6 +143,15 @@ class Product(Parser):
     def sample(self, tokens: Sequence[str] | None = None, seed: int | None = None) -> Parse:
         raise LatreeError("a product of grammars cannot be drawn from; sample from one of its members")
 
+    # -- size: that of all members
+
+    def subtype_counts(self) -> Longs | None:
+        counts = [member.subtype_counts() for member in self.members]
+        return None if any(one is None for one in counts) else np.asarray(np.sum(counts, axis=0), np.int64)
+
+    def complexity(self) -> Longs:
+        return np.asarray(np.sum([member.complexity() for member in self.members], axis=0), np.int64)
+
     # -- files
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -10,4 +10,5 @@ KIND = Kind(
     "A vector over concepts for every constituent, by headwords or their clusters.",
     options=SvsOptions,
     parser="latree.kinds.svs.model:Svs",
+    report="latree.kinds.svs.report:report",
 )

@@ -114,6 +114,12 @@ class Svs(Parser):
     def widths(self) -> Longs:
         return np.where(np.arange(len(self.grammar.symbols)) == 0, 1, self.concepts)
 
+    def complexity(self) -> Longs:
+        """[symbols] weights other than zero of the rules by concepts; relations, which belong to no category, are left
+        out."""
+        numbers = np.count_nonzero(self.rule, axis=1)
+        return np.bincount(self.grammar.rules[:, 0], numbers, len(self.grammar.symbols)).astype(np.int64)
+
     # -- search
 
     def emissions(self, tokens: Sequence[str]) -> Floats:

@@ -8,7 +8,6 @@ them, are parameters too: numbered after the productions', and told by the categ
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -23,12 +22,12 @@ from latree.inference.subtypes import Layout
 from latree.kinds.lvg_d.loglinear import Entries
 from latree.kinds.lvg_d.model import LoglinearModel
 from latree.kinds.lvg_d.span_features import LENGTHS
-from latree.kinds.showcase import Showcase, facts, legible
+from latree.kinds.report import WORD, Categories
+from latree.report.value import legible
 
 Kind = Literal["rules", "words", "spans"]
 KINDS: tuple[Kind, ...] = ("rules", "words", "spans")
 SKETCHED = 16  # nodes of a refinement tree to draw, those that moved most; what is above them comes along
-_NAME, _WORD = 30, 40  # letters
 
 
 class Extent(NamedTuple):
@@ -74,12 +73,12 @@ class Sketch:
     omitted: int
 
 
-class LoglinearShowcase:
-    """The facts of one model."""
+class Changes:
+    """The facts of one model: its parameters, and how far training moved them."""
 
     def __init__(self, model: LoglinearModel) -> None:
         self.model, self.grammar, self.lexical = model, model.grammar, model.lexical
-        self.plain = Showcase(model.pruner)  # the same categories and words; it knows how often they occur
+        self.names = Categories(model.pruner)  # the same categories and words; it knows how often they occur
         self.has_scales = model.tree is not None
         self.rules = len(model.grammar.rules)
         tags = self.grammar.first_tag + self.lexical.tag
@@ -87,39 +86,11 @@ class LoglinearShowcase:
         self.symbols: Longs = np.concatenate([self.grammar.rules, words]).astype(np.int64)  # [productions, 3]
         self._units = model.lexical.named_units()
 
-    def facts(self) -> list[tuple[str, str]]:
-        """What is known of the model as a whole, the training record last."""
-        told, record = facts(self.model), len(self.model.training)
-        own = [("weights", f"exp(base + delta); the base is {self._base}")]
-        for of_words, name, productions in ((False, "rule", "rules"), (True, "word", "lexical rules")):
-            extent = self.extent(None, of_words)
-            share = f"{extent.kept / max(extent.dense, 1):.1%} of a dense grammar's"
-            own.append((f"{name} parameters", f"{extent} {productions}, {share}"))
-            own += [(f"{productions} divided", extent.times)] if self.has_scales else []
-        if self.model.spans is not None:
-            moved = np.count_nonzero(self.delta[len(self.production) :])
-            own.append(("span features", f"{len(self.model.spans.key):,}, of which {moved:,} moved"))
-        return told[: len(told) - record] + own + told[len(told) - record :]
-
-    @property
-    def _base(self) -> str:
-        if self.model.options.start == "zero":
-            return "the same for all rules and words"
-        return "the generative grammar" + (", as finely as productions are divided" if self.has_scales else "")
-
     # -- categories
-
-    @cached_property
-    def by_size(self) -> list[int]:
-        """All symbols, those with most parameters first."""
-        return sorted(range(len(self.grammar.symbols)), key=lambda symbol: (-self.size(symbol), symbol))
 
     def size(self, symbol: int) -> int:
         """How many parameters the productions of a category have."""
         return self.extent(symbol, False).kept + self.extent(symbol, True).kept
-
-    def name(self, symbol: int) -> str:
-        return self.plain.name(symbol)
 
     def extent(self, symbol: int | None, of_words: bool) -> Extent:
         """Of the rules, or the lexical rules, of a category or of all."""
@@ -265,7 +236,7 @@ class LoglinearShowcase:
         return f"{parent} -> {' '.join(children) or '(end)'}"
 
     def _subtypes(self, symbol: int, block: range) -> str:
-        name, size = legible(self.name(symbol), _NAME), int(self.model.size[symbol])
+        name, size = self.names.name(symbol), int(self.model.size[symbol])
         if size == 1:
             return name
         if len(block) == size:
@@ -277,7 +248,7 @@ class LoglinearShowcase:
             return "(edge)"
         word, name = self._units[unit]
         told = word if word is not None else "(any other)" if name is None else f"(class {name})"
-        return legible(told, _WORD)
+        return legible(told, WORD)
 
     def _span(self, feature: int) -> str:
         """`NP: first the`, `NP: 2 words`; the number of a feature is made in `SpanFeatures.keys`."""
@@ -286,7 +257,7 @@ class LoglinearShowcase:
         rest, symbol = divmod(int(spans.key[feature]), spans.symbols)
         rest, second = divmod(rest, spans.units + 1)
         kind, first = divmod(rest, spans.units + 1)
-        name = legible(self.name(symbol), _NAME)
+        name = self.names.name(symbol)
         if kind == len(_SPAN_WORDS):
             return f"{name}: {_words(first)}"
         pairs = zip(_SPAN_WORDS[kind], (first, second), strict=False)
@@ -305,60 +276,3 @@ def _words(step: int) -> str:
 def _depth(place: Longs) -> Longs:
     """How deep nodes of split trees lie, the top at 0."""
     return np.asarray(np.frexp(place + 1)[1] - 1, np.int64)
-
-
-# -- for a terminal
-
-
-def category_lines(showcase: LoglinearShowcase, symbol: int, top: int) -> Iterator[str]:
-    """All there is to say of a category."""
-    yield f"{legible(showcase.name(symbol), _NAME)}: {', '.join(about_category(showcase, symbol))}"
-    yield from extent_lines(showcase, symbol)
-    for heading, found in movements(showcase, symbol, top):
-        yield from ("", heading)
-        yield from _table(showcase, found)
-    if (sketch := showcase.sketch(symbol)) is not None:
-        yield from ("", "the most divided")
-        yield from sketch_lines(showcase, sketch)
-
-
-def about_category(showcase: LoglinearShowcase, symbol: int) -> list[str]:
-    size, count = int(showcase.model.size[symbol]), showcase.plain.count(symbol)
-    parts = [showcase.grammar.symbols[symbol].kind, *([f"{size} subtypes"] if size > 1 else [])]
-    return parts + ([] if count is None else [f"{count:,.0f} times"])
-
-
-def extent_lines(showcase: LoglinearShowcase, symbol: int) -> Iterator[str]:
-    for of_words, name in ((False, "rules"), (True, "lexical rules")):
-        extent = showcase.extent(symbol, of_words)
-        if extent.productions:
-            yield f"parameters: {extent} {name}" + (f", divided: {extent.times}" if showcase.has_scales else "")
-    if of_spans := np.count_nonzero((showcase.owner == symbol) & (showcase.kind == KINDS.index("spans"))):
-        yield f"parameters: {of_spans:,} features of spans"
-
-
-def movements(showcase: LoglinearShowcase, symbol: int, top: int) -> Iterator[tuple[str, list[Moved]]]:
-    """What moved most, by kind and direction, with a heading; nothing of what there is none of."""
-    for kind in KINDS:
-        for up, where in ((True, "up"), (False, "down")):
-            if found := showcase.moved(symbol, kind, up, top):
-                yield f"{kind} moved {where}", found
-
-
-def _table(showcase: LoglinearShowcase, found: list[Moved]) -> Iterator[str]:
-    names = [showcase.describe(one.number) for one in found]
-    width = max(map(len, names))
-    for name, one in zip(names, found, strict=True):
-        yield f"  {name:<{width}}  delta {one.signed_delta}  weight {one.weight:.3g}"
-
-
-def sketch_lines(showcase: LoglinearShowcase, sketch: Sketch) -> Iterator[str]:
-    """The nodes that moved most, one a line."""
-    node = sketch.node
-    yield f"{showcase.describe(node.number)}  {node.signed_delta}"
-    branches = [list(sketch_lines(showcase, child)) for child in sketch.children]
-    branches += [[f"({sketch.omitted} that moved less)"]] if sketch.omitted else []
-    for place, (first, *others) in enumerate(branches, start=1):
-        lead, below = ("├─ ", "│  ") if place < len(branches) else ("└─ ", "   ")
-        yield lead + first
-        yield from (below + line for line in others)

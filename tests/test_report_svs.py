@@ -9,11 +9,15 @@ import pytest
 
 from latree import LabelRules, LatreeError, Svs, Tree
 from latree.inference.forest import UnknownRuleError
+from latree.kinds.report import Ask
+from latree.kinds.svs.concepts import Concepts
 from latree.kinds.svs.derivations import all_derivations
 from latree.kinds.svs.options import SvsOptions
-from latree.kinds.svs.showcase import SvsShowcase
+from latree.kinds.svs.report import report
+from latree.report.html import page
 from latree.text.heads import HeadRules
 from tests.command import SLEEPS_TREE, toy_trees
+from tests.pages import EVIL, Reader
 
 
 @pytest.fixture(scope="module")
@@ -22,69 +26,88 @@ def model() -> Svs:
 
 
 @pytest.fixture(scope="module")
-def showcase(model: Svs) -> SvsShowcase:
-    return SvsShowcase(model)
+def concepts(model: Svs) -> Concepts:
+    return Concepts(model)
 
 
 # --- concepts
 
 
-def test_words_of_concepts_are_distributions(showcase: SvsShowcase) -> None:
-    assert showcase.share.sum() == pytest.approx(1)
-    assert showcase.by_share()[0] == int(showcase.share.argmax())
+def test_words_of_concepts_are_distributions(concepts: Concepts) -> None:
+    assert concepts.share.sum() == pytest.approx(1)
+    assert concepts.by_share()[0] == int(concepts.share.argmax())
     for concept in range(3):
-        told = showcase.headwords(concept, 1000)
-        assert sum(one.share for one in told) + showcase.others(concept) == pytest.approx(1)
-        assert [one.share for one in told] == sorted((one.share for one in told), reverse=True)
+        told = concepts.headwords(concept, 1000)
+        assert sum(share for _, share in told) + concepts.others(concept) == pytest.approx(1)
+        assert [share for _, share in told] == sorted((share for _, share in told), reverse=True)
 
 
-def test_concepts_by_bayes(showcase: SvsShowcase) -> None:
+def test_concepts_by_bayes(concepts: Concepts) -> None:
     """P(h) comes back from P(i) and P(h | i)."""
     words = [word.lower() for tree in toy_trees("train") for word in tree.words()]
     mixed = 0.0
     for concept in range(3):
-        told = {one.word: one.share for one in showcase.headwords(concept, 1000)}
-        mixed += float(showcase.share[concept]) * told.get("the", 0.0)
+        told = dict(concepts.headwords(concept, 1000))
+        mixed += float(concepts.share[concept]) * told.get("the", 0.0)
     assert mixed == pytest.approx(words.count("the") / len(words))
 
 
 def test_a_headword_is_its_concept_where_nothing_is_clustered() -> None:
-    plain = SvsShowcase(Svs(options=SvsOptions(headwords=20, clusters=0)).fit(toy_trees("dev")))
+    plain = Concepts(Svs(options=SvsOptions(headwords=20, clusters=0)).fit(toy_trees("dev")))
     words = plain.model.headwords.words
     assert [plain.headwords(k, 5) for k in range(3)] == [[(word, 1.0)] for word in words[:3]]
     assert (plain.headwords(20, 5), plain.others(20)) == ([], 1.0)
-    assert ("heads", "penn") in plain.facts()
+    assert ("heads", "penn") in report(plain.model, Ask()).facts
 
 
 # --- categories
 
 
 @pytest.mark.parametrize("name", ["NP", "@NP", "VB", "ROOT"])
-def test_shares_of_categories(showcase: SvsShowcase, name: str) -> None:
-    symbols = showcase.plain.find(name)
-    assert showcase.shares(symbols).sum() == pytest.approx(1)
+def test_shares_of_categories(concepts: Concepts, name: str) -> None:
+    symbols = concepts.names.find(name)
+    assert concepts.shares(symbols).sum() == pytest.approx(1)
 
 
-def test_counts_of_categories(showcase: SvsShowcase) -> None:
+def test_counts_of_categories(concepts: Concepts) -> None:
     gold = sum(label == "PP" for tree in toy_trees("train") for label, _, _ in tree.spans())
-    assert showcase.count(showcase.plain.find("PP")) == pytest.approx(gold)
+    assert concepts.count(concepts.names.find("PP")) == pytest.approx(gold)
 
 
-def test_rules_of_a_category_sum_to_one(showcase: SvsShowcase) -> None:
-    symbols = [s for s in showcase.plain.find("NP") if showcase.grammar.symbols[s].kind == "phrase"]
-    found = showcase.contrasts(symbols, 1000)
+def test_rules_of_a_category_sum_to_one(concepts: Concepts) -> None:
+    symbols = [s for s in concepts.names.find("NP") if concepts.grammar.symbols[s].kind == "phrase"]
+    found = concepts.contrasts(symbols, 1000)
     assert len(found) == len({one.children for one in found})
     np.testing.assert_allclose(sum(one.by_concept for one in found), 1.0)
     for one in found:
-        assert one.weight == pytest.approx(float(one.by_concept @ showcase.shares(symbols)))
+        assert one.weight == pytest.approx(float(one.by_concept @ concepts.shares(symbols)))
     assert np.ptp(found[0].by_concept) > 10 * np.ptp(found[-1].by_concept)
-    assert showcase.contrasts(symbols, 2)[0].children == found[0].children
+    assert concepts.contrasts(symbols, 2)[0].children == found[0].children
 
 
-def test_words_of_tags(showcase: SvsShowcase) -> None:
-    tags = showcase.plain.find("DT")
-    assert sum(one.share for one in showcase.words(tags, 0, 1000)) == pytest.approx(1)
-    assert showcase.words(showcase.plain.find("NP"), 0, 5) == []
+def test_words_of_tags(concepts: Concepts) -> None:
+    tags = concepts.names.find("DT")
+    assert sum(share for _, share in concepts.words(tags, 0, 1000)) == pytest.approx(1)
+    assert concepts.words(concepts.names.find("NP"), 0, 5) == []
+
+
+# --- the page
+
+
+def test_the_page_has_concepts_and_every_category(model: Svs, concepts: Concepts) -> None:
+    read = Reader(page(report(model, Ask(3, every=True))))
+    assert set(read.ids) == {f"c{group[0]}" for group in concepts.groups}
+    assert sorted(symbol for group in concepts.groups for symbol in group) == list(range(len(model.grammar.symbols)))
+    assert {"headwords", "others"} <= set(read.texts)
+
+
+def test_the_page_escapes_what_the_model_says() -> None:
+    tree = Tree("ROOT", [Tree(f'"{EVIL}', [Tree(EVIL, word=f"'>{EVIL}&amp;"), Tree("\x00", word="\ud800")])])
+    made = Svs(options=SvsOptions(headwords=2, clusters=2, least=1), labels=LabelRules.named("raw")).fit([tree] * 12)
+    made.training = {EVIL: {EVIL: [EVIL]}}
+    text = page(report(made, Ask(3, every=True)))
+    assert "<script" not in text
+    assert EVIL in Reader(text).texts
 
 
 # --- vectors

@@ -12,7 +12,6 @@ where both are the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -22,7 +21,7 @@ import numpy as np
 from latree.arrays import NONE, Floats, Longs
 from latree.inference.forest import L, P, R
 from latree.kinds.gm_lveg.model import GaussianModel
-from latree.kinds.showcase import Showcase, facts, legible
+from latree.kinds.report import Categories, best
 
 REGIONS = 6
 MOST_OF_IT = 0.9  # of the weight: who has a part in the rest is not told as near, for training has hardly moved it
@@ -35,18 +34,7 @@ class Owner(NamedTuple):
     port: int
 
 
-class Share(NamedTuple):
-    """The share that an owner has in a category."""
-
-    owner: Owner
-    share: float
-
-
-class Near(NamedTuple):
-    """How near an owner is to a component: 1 where they are the same."""
-
-    owner: Owner
-    overlap: float
+Figures = list[tuple[Owner, float]]  # owners with a share, or with how near they are to a component
 
 
 class Component(NamedTuple):
@@ -108,31 +96,27 @@ class Cloud:
         found = self.total(self.weight * overlaps(place.mean, var, self.mean, self.var) / greatest)
         return found / np.maximum(self.shares, 1e-300)
 
-    def heaviest(self, top: int) -> list[Share]:
+    def heaviest(self, top: int) -> Figures:
         """The owners of most weight."""
-        return self._first(self.shares, self.shares, top)
+        return best(self.owners, self.shares, top)
 
-    def typical(self, place: Component, top: int) -> list[Share]:
+    def typical(self, place: Component, top: int) -> Figures:
         """The owners that tell a place apart, with their shares there: common there, and commoner than elsewhere.
 
         By what each adds to the divergence of the shares there from those in the whole category.
         """
         here = self.shares_at(place)
         gain = here * np.log(np.maximum(here, 1e-300) / np.maximum(self.shares, 1e-300))
-        found = self._first(gain, here, top) or self._first(here, here, 1)  # all may be as everywhere
-        return sorted(found, key=lambda one: -one.share)
+        chosen = best(range(len(gain)), gain, top) or best(range(len(here)), here, 1)  # all may be as everywhere
+        return sorted(((self.owners[k], float(here[k])) for k, _ in chosen), key=lambda one: -one[1])
 
-    def nearest(self, place: Component) -> list[Near]:
+    def nearest(self, place: Component) -> Figures:
         """Owners by how near they are to a component, the nearest first: those with most of the weight."""
         order = np.argsort(-self.shares, kind="stable")
         before = np.cumsum(self.shares[order]) - self.shares[order]
         kept, near = order[before < MOST_OF_IT], self.nearness(place)
         kept = kept[np.argsort(-near[kept], kind="stable")]
-        return [Near(self.owners[k], float(near[k])) for k in kept.tolist()]
-
-    def _first(self, key: Floats, told: Floats, top: int) -> list[Share]:
-        order = np.argsort(-key, kind="stable")[:top]
-        return [Share(self.owners[k], float(told[k])) for k in order.tolist() if key[k] > 0]
+        return [(self.owners[k], float(near[k])) for k in kept.tolist()]
 
 
 def overlaps(mean: Floats, var: Floats, means: Floats, variances: Floats) -> Floats:
@@ -149,10 +133,10 @@ class Region:
     number: int
     anchor: Component
     share: float  # of the category's weight that is nearer to this anchor than to the others
-    rules: list[Share]
-    contexts: list[Share]
-    words: list[Share]
-    nearest: list[Near]  # of all three, without the anchor's own
+    rules: Figures
+    contexts: Figures
+    words: Figures
+    nearest: Figures  # of all three, without the anchor's
 
 
 @dataclass(frozen=True)
@@ -167,12 +151,12 @@ class Map:
     explained: tuple[float, float]  # the shares of the means' variance that the axes have
 
 
-class VectorShowcase:
-    """The facts of one model."""
+class Spaces:
+    """The facts of one model: each category's space, with the Gaussians that lie there."""
 
     def __init__(self, model: GaussianModel) -> None:
         self.model, self.grammar, self.lexical = model, model.grammar, model.lexical
-        self.plain = Showcase(model.pruner)  # the same categories and words; it knows how often they occur
+        self.names = Categories(model.pruner)  # the same categories and words; it knows how often they occur
         self.units = model.lexical.named_units()
         self._clouds: dict[int, tuple[Cloud, Cloud, Cloud]] = {}
 
@@ -180,25 +164,7 @@ class VectorShowcase:
     def dimension(self) -> int:
         return int(self.model.mixtures.mean.shape[1])
 
-    def facts(self) -> list[tuple[str, str]]:
-        """What is known of the model as a whole, the training record last."""
-        told, record = facts(self.model), len(self.model.training)
-        size, rules = self.model.components.size, len(self.grammar.rules)
-        count = f"{size[:rules].sum()} of {rules} rules, {size[rules:].sum()} of {len(size) - rules} lexical rules"
-        own = [
-            ("dimension", str(self.dimension)),
-            ("covariance", self.model.options.covariance),
-            ("components", count),
-            ("pruner", self.model.pruner.kind),
-        ]
-        return told[: len(told) - record] + own + told[len(told) - record :]
-
     # -- categories
-
-    @cached_property
-    def by_size(self) -> list[int]:
-        """All symbols, those with most components first."""
-        return sorted(range(len(self.grammar.symbols)), key=lambda symbol: (-self.size(symbol), symbol))
 
     def size(self, symbol: int) -> int:
         """How many components a category has."""
@@ -264,9 +230,9 @@ class VectorShowcase:
         rules, size = self.grammar.rules, self.model.components.size[: len(self.grammar.rules)]
         parent, rho = np.repeat(rules[:, P], size), self._rho[: size.sum()]
         share: Floats = rho / np.bincount(parent, rho)[parent]
-        counts = [self.plain.count(symbol) for symbol in range(len(self.grammar.symbols))]
+        counts = [self.names.count(symbol) for symbol in range(len(self.grammar.symbols))]
         occurs = np.array([1.0 if count is None else count for count in counts])  # nothing known: all alike
-        if self.plain.is_tagger and counts[0] is None:  # sentences begin as often as they end
+        if self.names.is_tagger and counts[0] is None:  # sentences begin as often as they end
             occurs[0] = (share * occurs[parent])[np.repeat(rules[:, L] == NONE, size)].sum()
         used: Floats = share * occurs[parent]
         return used
@@ -285,8 +251,8 @@ class VectorShowcase:
     def _region(self, symbol: int, number: int, anchor: Component, share: float, top: int) -> Region:
         clouds = self._three(symbol)
         rules, contexts, words = (cloud.typical(anchor, top) for cloud in clouds)
-        near = [one for cloud in clouds for one in cloud.nearest(anchor) if one.owner != anchor.owner]
-        near.sort(key=lambda one: -one.overlap)
+        near = [one for cloud in clouds for one in cloud.nearest(anchor) if one[0] != anchor.owner]
+        near.sort(key=lambda one: -one[1])
         return Region(number, anchor, share, rules, contexts, words, near[:top])
 
     def plan(self, symbol: int, most: int) -> Map:
@@ -303,9 +269,6 @@ class VectorShowcase:
 
     # -- names
 
-    def name(self, symbol: int) -> str:
-        return self.plain.name(symbol)
-
     def word(self, owner: Owner) -> str | None:
         """The word of a lexical rule, or its class; None of other rules."""
         lexical = owner.rule - len(self.grammar.rules)
@@ -321,7 +284,7 @@ class VectorShowcase:
     def right_side(self, owner: Owner) -> str:
         """What a category becomes by a rule, or the word."""
         word = self.word(owner)
-        return word if word is not None else " ".join(map(self.name, self.children(owner))) or "(end)"
+        return word if word is not None else " ".join(map(self.names.name, self.children(owner))) or "(end)"
 
 
 def _together(clouds: list[Cloud]) -> Cloud:
@@ -362,77 +325,3 @@ def principal_axes(centred: Floats, weight: Floats) -> tuple[Floats, tuple[float
         axes[k] = axis * np.sign(axis[np.argmax(np.abs(axis))])  # either direction would do: always the same one
         shares[k] = float(max(values[-1 - k], 0.0) / max(values.sum(), 1e-300))
     return axes, (shares[0], shares[1])
-
-
-# -- for a terminal
-
-
-def category_lines(showcase: VectorShowcase, symbol: int, top: int) -> Iterator[str]:
-    """All there is to say of a category."""
-    yield _title(showcase, symbol)
-    for cloud, heading in ((showcase.rules(symbol), "rules"), (showcase.words(symbol), "words")):
-        if len(cloud):
-            yield f"{heading}: {_listed(showcase, cloud.heaviest(top))}"
-    if not showcase.has_vector(symbol):
-        return
-    yield from ("", "heaviest components")
-    yield from _component_lines(showcase, symbol, top)
-    for region in showcase.regions(symbol, top):
-        yield ""
-        yield from _region_lines(showcase, region)
-
-
-def _title(showcase: VectorShowcase, symbol: int) -> str:
-    parts = [f"{showcase.name(symbol)}: {showcase.grammar.symbols[symbol].kind}"]
-    parts.append(f"{showcase.size(symbol)} components")
-    parts += [] if showcase.has_vector(symbol) else ["no latent vector"]
-    count = showcase.plain.count(symbol)
-    return ", ".join(parts + ([] if count is None else [f"{count:,.0f} times"]))
-
-
-def _component_lines(showcase: VectorShowcase, symbol: int, top: int) -> Iterator[str]:
-    for cloud in (showcase.rules(symbol), showcase.words(symbol)):
-        heaviest = [cloud[k] for k in np.argsort(-cloud.weight, kind="stable")[:top].tolist()]
-        names = [owner_name(showcase, one.owner) for one in heaviest]
-        width = max(map(len, names), default=0)
-        for name, one in zip(names, heaviest, strict=True):
-            yield f"  {name:<{width}}  {one.share:6.1%}  {at(one)}"
-
-
-def _region_lines(showcase: VectorShowcase, region: Region) -> Iterator[str]:
-    name = owner_name(showcase, region.anchor.owner)
-    yield f"region {region.number + 1}, around {name}: {region.share:.1%}, {at(region.anchor)}"
-    if region.rules:
-        rights = (f"{legible(showcase.right_side(one.owner), 60)} {one.share:.3f}" for one in region.rules)
-        yield f"  becomes: {', '.join(rights)}"
-    for heading, found in (("in", region.contexts), ("words", region.words)):
-        if found:
-            yield f"  {heading}: {_listed(showcase, found)}"
-    yield f"  nearest: {_listed(showcase, region.nearest)}"
-
-
-def _listed(showcase: VectorShowcase, found: Sequence[Share | Near]) -> str:
-    return ", ".join(f"{owner_name(showcase, owner)} {number:.3f}" for owner, number in found)
-
-
-def owner_name(showcase: VectorShowcase, owner: Owner) -> str:
-    """The word, or the rule, with the category in brackets where it is a child."""
-    word = showcase.word(owner)
-    if word is not None:
-        return legible(word, 30)
-    parent = int(showcase.grammar.rules[owner.rule, P])
-    children = [legible(showcase.name(child), 30) for child in showcase.children(owner)]
-    if owner.port != P:
-        children[owner.port - L] = f"[{children[owner.port - L]}]"
-    return f"{legible(showcase.name(parent), 30)} -> {' '.join(children) or '(end)'}"
-
-
-def at(component: Component) -> str:
-    """Where a component lies, and how wide it is: one number where it is as wide in all directions."""
-    sd = component.sd[:1] if np.ptp(component.sd) == 0 else component.sd
-    return f"at {_numbers(component.mean)}, sd {_numbers(sd)}"
-
-
-def _numbers(values: Floats) -> str:
-    written = ", ".join(f"{value:.2f}" for value in values.tolist())
-    return written if len(values) == 1 else f"({written})"

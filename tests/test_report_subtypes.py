@@ -1,8 +1,10 @@
-"""What `latree show` tells of a model: the facts against the model's own arrays, the terminal, and the page."""
+"""What `latree show` tells of subtypes: the facts against the model's own arrays, the terminal, and the page."""
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,9 +19,10 @@ from latree.kinds.lvg.parser import Lvg
 from latree.kinds.lvg.tagger import LvgTagger
 from latree.kinds.model import ForestModel
 from latree.kinds.pcfg.model import Pcfg
+from latree.kinds.product.model import Product
 from latree.kinds.registry import load
-from latree.kinds.showcase import SAMPLE_WORDS, Rule, Showcase, SplitNode, facts, legible
-from latree.kinds.showcase_html import page
+from latree.kinds.report import SAMPLE_WORDS, Ask, Rule, SplitNode, Subtypes, facts, report
+from latree.report.html import page
 from latree.text.labels import LabelRules
 from latree.text.tree import Tree
 from tests.command import done, latree, toy_trees
@@ -44,13 +47,13 @@ def _tagger() -> LvgTagger:
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("showcase") / "m.latree"
+    path = tmp_path_factory.mktemp("subtypes") / "m.latree"
     _lvg().save(path)
     return path
 
 
-def _symbol(showcase: Showcase, name: str) -> int:
-    (found,) = (s for s in showcase.find(name) if showcase.name(s) == name)
+def _symbol(subtypes: Subtypes, name: str) -> int:
+    (found,) = (s for s in subtypes.find(name) if subtypes.name(s) == name)
     return found
 
 
@@ -74,91 +77,89 @@ def _all_rules(model: ForestModel[Any], symbol: int, subtype: int) -> dict[tuple
 
 
 def _told(rules: list[Rule]) -> dict[tuple[Any, ...], float]:
-    return {tuple(tuple(child) for child in rule.children): rule.weight for rule in rules}
+    return dict(rules)
 
 
 @pytest.mark.parametrize("make", [_lvg, _tagger])
 def test_rules_are_those_of_theta(make: Any) -> None:
     model = make()
-    showcase = Showcase(model)
+    subtypes = Subtypes(model)
     for name in ("NP", "S") if make is _lvg else ("NN", "ROOT"):
-        symbol = _symbol(showcase, name)
-        for subtype in range(showcase.size(symbol)):
+        symbol = _symbol(subtypes, name)
+        for subtype in range(subtypes.size(symbol)):
             truth = {rule: weight for rule, weight in _all_rules(model, symbol, subtype).items() if weight > 0}
-            every = showcase.rules(symbol, subtype, len(truth) + 1)
+            every = subtypes.rules(symbol, subtype, len(truth) + 1)
             assert _told(every) == truth
-            assert [rule.weight for rule in every] == sorted(truth.values(), reverse=True)
-            assert showcase.rules(symbol, subtype, 2) == every[:2]
+            assert [weight for _, weight in every] == sorted(truth.values(), reverse=True)
+            assert subtypes.rules(symbol, subtype, 2) == every[:2]
             assert sum(truth.values()) == pytest.approx(1)
 
 
 def test_rules_summed_over_the_subtypes_of_children() -> None:
     model = _lvg()
-    showcase = Showcase(model)
-    symbol = _symbol(showcase, "VP")
+    subtypes = Subtypes(model)
+    symbol = _symbol(subtypes, "VP")
     sums: dict[tuple[Any, ...], float] = {}
     for rule, weight in _all_rules(model, symbol, 0).items():
         key = tuple((child, None) for child, _ in rule)
         sums[key] = sums.get(key, 0.0) + weight
-    told = _told(showcase.rules(symbol, 0, 1000, summed=True))
+    told = _told(subtypes.rules(symbol, 0, 1000, summed=True))
     assert told == pytest.approx({key: weight for key, weight in sums.items() if weight > 0})
-    whole = showcase.rules(symbol, None, 1000)
-    assert sum(rule.weight for rule in whole) == pytest.approx(1)
+    whole = subtypes.rules(symbol, None, 1000)
+    assert sum(weight for _, weight in whole) == pytest.approx(1)
 
 
 def test_words_are_shares_of_the_lexicon() -> None:
     model = _lvg()
-    showcase, lexicon = Showcase(model), model.lexicon
-    symbol = _symbol(showcase, "NN")
+    subtypes, lexicon = Subtypes(model), model.lexicon
+    symbol = _symbol(subtypes, "NN")
     first = int(model.layout.tag_columns[symbol - model.grammar.first_tag])
-    for subtype in range(showcase.size(symbol)):
-        assert showcase.words(symbol, subtype, 4) == lexicon.top_words(first + subtype, 4)
-    whole = dict(showcase.words(symbol, None, 10**6))
+    for subtype in range(subtypes.size(symbol)):
+        assert subtypes.words(symbol, subtype, 4) == lexicon.top_words(first + subtype, 4)
+    whole = dict(subtypes.words(symbol, None, 10**6))
     tokens = [
         word for tree in toy_trees("dev") for word, tag in zip(tree.words(), tree.tags(), strict=True) if tag == "NN"
     ]
     assert whole == pytest.approx({word: tokens.count(word) / len(tokens) for word in set(tokens)})
-    assert showcase.words(_symbol(showcase, "NP"), 0, 4) == []
+    assert subtypes.words(_symbol(subtypes, "NP"), 0, 4) == []
 
 
 def test_counts_and_shares() -> None:
     model, trees = _lvg(), toy_trees("dev")
-    showcase = Showcase(model)
+    subtypes = Subtypes(model)
     for name in ("NP", "NN"):
-        symbol = _symbol(showcase, name)
+        symbol = _symbol(subtypes, name)
         seen = sum(node.label == name for tree in trees for node in tree.nodes())
-        assert showcase.count(symbol) == pytest.approx(seen)
-        assert showcase.shares(symbol).sum() == pytest.approx(1)
-    sizes = [showcase.size(s) for s in showcase.by_size]
-    assert sizes == sorted(model.widths(), reverse=True)
-    plain = Showcase(Pcfg().fit(trees))
+        assert subtypes.count(symbol) == pytest.approx(seen)
+        assert subtypes.shares(symbol).sum() == pytest.approx(1)
+    plain = Subtypes(Pcfg().fit(trees))
     assert plain.count(_symbol(plain, "NP")) is None  # it was not kept
-    assert plain.subtypes(_symbol(plain, "NP"), 3)[0].uses == []
+    assert plain.uses(_symbol(plain, "NP"), 3) == [[]]
 
 
 def test_uses_are_shares_of_a_subtypes_occurrences() -> None:
-    showcase = Showcase(_lvg())
+    subtypes = Subtypes(_lvg())
     for name in ("NP", "DT"):
-        symbol = _symbol(showcase, name)
-        for subtype in showcase.subtypes(symbol, 10**4):
-            assert sum(use.share for use in subtype.uses) == pytest.approx(1)
-            assert all(showcase.grammar.rules[use.rule, 1 + use.place] == symbol for use in subtype.uses)
-    nouns = Showcase(Lvg(subtypes=1, options=QUICK).fit([Tree.read("(ROOT (S (N a) (N b)))")] * 2))
-    (only,) = nouns.subtypes(_symbol(nouns, "N"), 5)
-    assert {use.place: use.share for use in only.uses} == pytest.approx({0: 0.5, 1: 0.5})
+        symbol = _symbol(subtypes, name)
+        for uses in subtypes.uses(symbol, 10**4):
+            assert sum(share for _, share in uses) == pytest.approx(1)
+            assert all(subtypes.grammar.rules[rule, 1 + place] == symbol for (rule, place), _ in uses)
+    nouns = Subtypes(Lvg(subtypes=1, options=QUICK).fit([Tree.read("(ROOT (S (N a) (N b)))")] * 2))
+    (only,) = nouns.uses(_symbol(nouns, "N"), 5)
+    assert {place: share for (_, place), share in only} == pytest.approx({0: 0.5, 1: 0.5})
 
 
 def test_samples_are_phrases_of_known_words_and_stay_the_same() -> None:
     model = _lvg()
-    showcase = Showcase(model)
-    symbol = _symbol(showcase, "NP")
-    samples = showcase.samples(symbol, 0)
+    subtypes = Subtypes(model)
+    symbol = _symbol(subtypes, "NP")
+    samples = subtypes.samples(symbol, 0)
     assert samples
-    assert samples == Showcase(model).samples(symbol, 0)
+    assert samples == Subtypes(model).samples(symbol, 0)
     assert all(len(phrase.split()) <= SAMPLE_WORDS for phrase in samples)
     assert {word for phrase in samples for word in phrase.split()} <= set(model.lexicon.vocabulary)
-    assert showcase.samples(_symbol(showcase, "NN"), 0) == []
-    assert Showcase(_tagger()).samples(0, 0) == []
+    assert subtypes.samples(_symbol(subtypes, "NN"), 0) == []
+    assert Subtypes(_tagger()).samples(0, 0) == []
 
 
 # --- descent
@@ -168,13 +169,13 @@ def _shape(node: SplitNode) -> Any:
     return (node.round, [_shape(child) for child in node.children]) if node.children else node.members[0]
 
 
-def _with_history(*steps: list[int]) -> Showcase:
+def _with_history(*steps: list[int]) -> Subtypes:
     """A category N whose subtypes came about as given; the root's is always the one."""
     model = Lvg(subtypes=4, options=QUICK).fit([Tree.read("(ROOT (N a))")])
     number = model.grammar.symbols.index(next(s for s in model.grammar.symbols if s.label == "N"))
     assert number == 1
     model.history = History(tuple((np.zeros(1, np.int64), np.array(step)) for step in steps))
-    return Showcase(model)
+    return Subtypes(model)
 
 
 def test_the_split_tree_leaves_out_rounds_without_a_split() -> None:
@@ -191,21 +192,20 @@ def test_without_a_history_all_subtypes_come_at_once() -> None:
     assert _shape(_with_history([0, 0]).split_tree(1)) == _shape(tree)  # one of another grammar
 
 
+def _walk(node: SplitNode) -> list[SplitNode]:
+    return [node, *(below for child in node.children for below in _walk(child))]
+
+
 def test_shares_of_the_split_tree_add_up() -> None:
-    showcase = Showcase(_lvg())
-    for symbol in range(len(showcase.grammar.symbols)):
-        nodes = list(showcase.split_tree(symbol).walk())
-        assert nodes[0].members == tuple(range(showcase.size(symbol)))
+    subtypes = Subtypes(_lvg())
+    for symbol in range(len(subtypes.grammar.symbols)):
+        nodes = _walk(subtypes.split_tree(symbol))
+        assert nodes[0].members == tuple(range(subtypes.size(symbol)))
         for node in nodes:
-            assert node.share == pytest.approx(showcase.shares(symbol)[list(node.members)].sum())
+            assert node.share == pytest.approx(subtypes.shares(symbol)[list(node.members)].sum())
 
 
 # --- text
-
-
-def test_legible_text() -> None:
-    assert legible("a\x1b[1m\ud800") == "a\ufffd[1m\ufffd"
-    assert legible("x" * 50, 10) == "x" * 9 + "…"
 
 
 def test_the_facts_of_a_model() -> None:
@@ -221,30 +221,32 @@ def test_the_facts_of_a_model() -> None:
 def test_the_overview_sorts_categories_by_their_subtypes(saved: Path) -> None:
     lines = done("show", "-m", saved).lines
     assert lines[0] == "kind: lvg"
-    showcase = Showcase(load(saved))
+    subtypes = Subtypes(load(saved))
     rows = [line.split()[:2] for line in lines if "━" in line]
     assert {name: int(size) for name, size in rows} == {
-        showcase.name(s): showcase.size(s) for s in range(len(showcase.grammar.symbols))
+        subtypes.name(s): subtypes.size(s) for s in range(len(subtypes.grammar.symbols))
     }
-    tags = [int(size) for name, size in rows if showcase.is_tag(_symbol(showcase, name))]
+    tags = [int(size) for name, size in rows if subtypes.is_tag(_symbol(subtypes, name))]
     assert tags == sorted(tags, reverse=True)
 
 
 def test_a_category_is_shown_with_its_subtypes_and_their_descent(saved: Path) -> None:
-    showcase = Showcase(load(saved))
+    subtypes = Subtypes(load(saved))
     lines = done("show", "-m", saved, "--symbol", "NP", "--top", "2").lines
-    size = showcase.size(_symbol(showcase, "NP"))
+    size = subtypes.size(_symbol(subtypes, "NP"))
     assert size > 1
     assert lines[0].startswith(f"NP: phrase, {size} subtypes, ")
-    best = showcase.rules(_symbol(showcase, "NP"), 0, 1)[0]
-    right = " ".join(showcase.name(*child) for child in best.children)
-    assert any(re.fullmatch(rf"  NP-0 -> {right} +{best.weight:.3f}", line) for line in lines)
+    (children, weight), *_ = subtypes.rules(_symbol(subtypes, "NP"), 0, 1)
+    right = " ".join(subtypes.name(*child) for child in children)
+    first = next(place for place, line in enumerate(lines) if line.startswith("NP-0: "))
+    assert lines[first + 1] == "  becomes"
+    assert re.fullmatch(rf"    {right} +{weight:.3f}", lines[first + 2])
     assert any(re.fullmatch(r"NP  split in round [1-3]", line) for line in lines)
     assert (
         sum(line.lstrip("│├└─ ").startswith("NP-") and line[0] in "│├└ " and "->" not in line for line in lines) == size
     )
     summed = done("show", "-m", saved, "--symbol", "NP", "--summed").out
-    assert re.search(r"NP-0 -> [A-Z@]+( [A-Z@]+)? +\d", summed)
+    assert re.search(r"  becomes\n    [A-Z@]+( [A-Z@]+)? +\d", summed)
 
 
 def test_show_of_an_unknown_category(saved: Path) -> None:
@@ -271,34 +273,78 @@ def test_long_and_odd_words_do_not_break_what_is_shown(tmp_path: Path, symbol: s
 # --- the page
 
 
+def _page(model: ForestModel[Any], title: str = "", top: int = 3) -> str:
+    return page(replace(report(model, Ask(top, every=True)), title=title))
+
+
 @pytest.mark.parametrize("make", [_lvg, _tagger, lambda: Pcfg().fit(toy_trees("dev")), lambda: Hmm().fit(_tagged())])
 def test_the_page_has_every_category_and_no_loose_ends(make: Any) -> None:
     model = make()
-    read = Reader(page(model, "a model", top=3))
-    showcase = Showcase(model)
+    read = Reader(_page(model))
+    subtypes = Subtypes(model)
     for symbol in range(len(model.grammar.symbols)):
-        assert {f"c{symbol}", *(f"c{symbol}-{k}" for k in range(showcase.size(symbol)))} <= set(read.ids)
-        assert showcase.name(symbol) in read.texts
-    assert len(read.ids) == len(set(read.ids))
-    assert read.links <= {f"#{place}" for place in read.ids}  # and nothing outside the page
+        assert {f"c{symbol}", *(f"c{symbol}-{k}" for k in range(subtypes.size(symbol)))} <= set(read.ids)
+        assert subtypes.name(symbol) in read.texts
 
 
 def test_the_page_escapes_what_the_model_says() -> None:
     tree = Tree("ROOT", [Tree(f'"{EVIL}', [Tree(EVIL, word=f"'>{EVIL}&amp;"), Tree("\x00", word="\ud800")])])
     model = Lvg(subtypes=2, labels=LabelRules.named("raw"), options=QUICK).fit([tree] * 3)
     model.training = {EVIL: {EVIL: [EVIL]}}
-    text = page(model, EVIL)
-    text.encode()
+    text = _page(model, EVIL)
     assert "<script" not in text
-    read = Reader(text)
-    assert {EVIL, f'"{EVIL}', f"'>{EVIL}&amp;"} <= set(read.texts)
+    assert {EVIL, f'"{EVIL}', f"'>{EVIL}&amp;"} <= set(Reader(text).texts)
 
 
 def test_the_page_is_written_whole(saved: Path, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     outcome = latree("show", "-m", saved, "--html", path, "--top", "1")
     assert (outcome.code, outcome.out, outcome.err) == (0, "", f"latree: written to {path}\n")
-    assert path.read_text(encoding="utf-8") == page(load(saved), "m.latree", top=1)
+    assert path.read_text(encoding="utf-8") == _page(load(saved), "m.latree", top=1)
     fault = latree("show", "-m", saved, "--html", tmp_path / "none" / "page.html")
     assert fault.code == 1
     assert "cannot be written" in fault.err
+
+
+# --- JSON
+
+
+def test_a_category_as_json(saved: Path) -> None:
+    told = json.loads(done("show", "-m", saved, "--symbol", "NN", "--json", "--top", "2").out)
+    (section,) = told["sections"]
+    subtypes = Subtypes(load(saved))
+    symbol = _symbol(subtypes, "NN")
+    assert (section["title"], section["id"], len(section["cards"])) == ("NN", f"c{symbol}", subtypes.size(symbol))
+    words = section["cards"][0]["blocks"][0]["items"]
+    assert words == [[word, share] for word, share in subtypes.words(symbol, 0, 2)]
+
+
+# --- products
+
+
+@pytest.fixture(scope="module")
+def product(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("product") / "both.latree"
+    Product([_lvg(), Lvg(rounds=1, seed=1, options=QUICK).fit(toy_trees("dev"))]).save(path)
+    return path
+
+
+def test_a_product_shows_the_probabilities_of_its_members(product: Path) -> None:
+    """The root of the toy treebank is always over S, whatever the subtypes."""
+    lines = done("show", "-m", product).lines
+    assert lines[:2] == ["kind: product", "members: 2: lvg, lvg"]
+    roots = [line.split() for line in lines if line.split()[:1] == ["ROOT"]]
+    assert [row[-2:] for row in roots] == [["S", "1.000"]] * 2
+    told = json.loads(done("show", "-m", product, "--symbol", "NP", "--json", "--top", "9999").out)
+    assert [one["title"] for one in told["sections"]] == ["1: NP", "1: @NP", "2: NP", "2: @NP"]
+    for section in told["sections"]:
+        for card in section["cards"]:
+            (becomes,) = (block for block in card["blocks"] if block.get("title") == "becomes")
+            assert sum(weight for _, weight in becomes["rows"]) == pytest.approx(1)
+
+
+def test_the_page_of_a_product_keeps_its_members_apart(product: Path, tmp_path: Path) -> None:
+    assert latree("show", "-m", product, "--html", tmp_path / "page.html").code == 0
+    read = Reader((tmp_path / "page.html").read_text(encoding="utf-8"))
+    symbols = range(len(_lvg().grammar.symbols))
+    assert {f"m{member}-c{symbol}" for member in (1, 2) for symbol in symbols} <= set(read.ids)

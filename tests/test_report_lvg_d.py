@@ -19,15 +19,18 @@ from latree.inference.forms.multiscale import MultiScale, expanded
 from latree.kinds.lvg.options import LvgOptions
 from latree.kinds.lvg.parser import Lvg
 from latree.kinds.lvg.tagger import LvgTagger
+from latree.kinds.lvg_d.changes import KINDS, SKETCHED, Changes, Moved, Sketch
 from latree.kinds.lvg_d.model import LoglinearModel
 from latree.kinds.lvg_d.options import LvgDOptions
 from latree.kinds.lvg_d.parser import LvgD
 from latree.kinds.lvg_d.refinement import Refinement
-from latree.kinds.lvg_d.showcase import KINDS, SKETCHED, LoglinearShowcase, Moved, Sketch, category_lines, sketch_lines
-from latree.kinds.lvg_d.showcase_html import loglinear_page
+from latree.kinds.lvg_d.report import report
 from latree.kinds.lvg_d.start import log_rules
 from latree.kinds.lvg_d.tagger import LvgDTagger
 from latree.kinds.registry import load
+from latree.kinds.report import Ask
+from latree.report.html import page
+from latree.report.value import Branch, Outline, Section, plain
 from tests.command import done, latree, toy_trees
 from tests.pages import EVIL, Reader
 
@@ -101,8 +104,14 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return paths
 
 
-def _symbol(showcase: LoglinearShowcase, name: str) -> int:
-    (found,) = (s for s in showcase.plain.find(name) if showcase.name(s) == name)
+def _section(model: LoglinearModel, name: str) -> Section:
+    """What is told of a category of just that name."""
+    (found,) = (one for one in report(model, Ask(symbol=name)).sections if one.title == name)
+    return found
+
+
+def _symbol(changes: Changes, name: str) -> int:
+    (found,) = (s for s in changes.names.find(name) if changes.names.name(s) == name)
     return found
 
 
@@ -112,22 +121,21 @@ def _symbol(showcase: LoglinearShowcase, name: str) -> int:
 @ALL
 def test_parameters_are_counted_as_the_model_counts_them(make: Make) -> None:
     model = make()
-    showcase, grammar = LoglinearShowcase(model), model.grammar
+    changes, grammar = Changes(model), model.grammar
     symbols = range(len(grammar.symbols))
-    assert [showcase.extent(s, False).kept for s in symbols] == model.complexity().tolist()
+    assert [changes.extent(s, False).kept for s in symbols] == model.complexity().tolist()
     cells = Counter[int]()
     for parent, *children in grammar.rules.tolist():
         cells[parent] += int(np.prod([model.size[s] for s in (parent, *children) if s != NONE]))
-    assert [showcase.extent(s, False).dense for s in symbols] == [cells[s] for s in symbols]
+    assert [changes.extent(s, False).dense for s in symbols] == [cells[s] for s in symbols]
     words = Counter(grammar.first_tag + int(tag) for tag in model.lexical.tag)
-    assert [showcase.extent(s, True).productions for s in symbols] == [words[s] for s in symbols]
-    assert [showcase.extent(s, True).dense for s in symbols] == [words[s] * model.size[s] for s in symbols]
+    assert [changes.extent(s, True).productions for s in symbols] == [words[s] for s in symbols]
+    assert [changes.extent(s, True).dense for s in symbols] == [words[s] * model.size[s] for s in symbols]
     for of_words in (False, True):
-        parts = [showcase.extent(s, of_words) for s in symbols]
-        whole = showcase.extent(None, of_words)
+        parts = [changes.extent(s, of_words) for s in symbols]
+        whole = changes.extent(None, of_words)
         assert whole[:3] == tuple(map(sum, zip(*(part[:3] for part in parts), strict=True)))
-    sizes = [showcase.size(s) for s in showcase.by_size]
-    assert sizes == sorted(sizes, reverse=True)
+    sizes = [changes.size(s) for s in symbols]
     if model.tree is None:
         assert sum(sizes) == len(model.delta)
     else:
@@ -148,7 +156,7 @@ def test_how_often_productions_are_divided(make: Make) -> None:
     rules = len(model.grammar.rules)
     for of_words in (False, True):
         truth = Counter(times for production, times in depth.items() if (production >= rules) == of_words)
-        found = LoglinearShowcase(model).extent(None, of_words)
+        found = Changes(model).extent(None, of_words)
         assert {k: count for k, count in enumerate(found.divided) if count} == truth
         assert max(truth) > 0
     assert found._replace(divided=(4, 0, 3, 1)).times == "4 not, 3 twice, 1 three times"
@@ -166,12 +174,12 @@ def _words_weights(model: LoglinearModel, word: str) -> list[float]:
 @ALL
 def test_weights_are_means_over_the_subtypes_that_a_parameter_stands_for(make: Make) -> None:
     model = make()
-    showcase, layout, rules = LoglinearShowcase(model), model.model.layout, len(model.grammar.rules)
+    changes, layout, rules = Changes(model), model.model.layout, len(model.grammar.rules)
     cells = model.learned.cells
     dense = expanded(layout, MultiScale(cells)).value if model.tree is not None else cells.value
     seen = Counter[str]()
-    for number in range(len(showcase.production)):
-        production, (x, y, z) = int(showcase.production[number]), showcase.block(number)
+    for number in range(len(changes.production)):
+        production, (x, y, z) = int(changes.production[number]), changes.block(number)
         if production < rules:
             block = layout.tensor(dense, production)[np.ix_(x, y, z)]
             kind = "rule"
@@ -187,18 +195,18 @@ def test_weights_are_means_over_the_subtypes_that_a_parameter_stands_for(make: M
             kind = "word"
             assert (len(y), len(z)) == (1, 1)
         assert block.size > 0
-        assert showcase.weight[number] == pytest.approx(float(block.mean()))
+        assert changes.weight[number] == pytest.approx(float(block.mean()))
         seen[kind] += 1
     assert min(seen["rule"], seen["word"]) > 100
 
 
 def test_blocks_below_a_node_make_up_the_node() -> None:
     model = _scales()
-    showcase, tree = LoglinearShowcase(model), model.tree
+    changes, tree = Changes(model), model.tree
     assert tree is not None
     for parent in np.unique(tree.parent[tree.parent != NONE]).tolist():
-        whole = _triples(showcase.block(parent))
-        parts = [_triples(showcase.block(child)) for child in np.flatnonzero(tree.parent == parent).tolist()]
+        whole = _triples(changes.block(parent))
+        parts = [_triples(changes.block(child)) for child in np.flatnonzero(tree.parent == parent).tolist()]
         assert set.union(*parts) == whole
         assert sum(map(len, parts)) == len(whole)
 
@@ -212,10 +220,10 @@ def _triples(block: list[range]) -> set[tuple[int, int, int]]:
 
 def test_at_one_scale_delta_is_how_far_a_weight_is_from_the_generative_one() -> None:
     model = _one()
-    showcase = LoglinearShowcase(model)
+    changes = Changes(model)
     assert len(set(model.size.tolist())) > 2
     start = log_rules(model.pruner, model.pruner.history.rounds, model.options.floor)
-    for symbol in (_symbol(showcase, "NP"), _symbol(showcase, "@S")):
+    for symbol in (_symbol(changes, "NP"), _symbol(changes, "@S")):
         truth = {}
         for rule, (parent, left, right) in enumerate(model.grammar.rules.tolist()):
             base, now = (model.model.layout.tensor(v, rule) for v in (start, np.log(model.learned.cells.value)))
@@ -227,75 +235,75 @@ def test_at_one_scale_delta_is_how_far_a_weight_is_from_the_generative_one() -> 
                     f"{n}-{k}" if size > 1 else str(n) for n, size, (_, k) in zip(names, sizes, pairs, strict=False)
                 ]
                 truth[f"{told[0]} -> {' '.join(told[1:])}"] = float(now[x, y, z] - base[x, y, z])
-        up, down = (showcase.moved(symbol, "rules", direction, 10**6) for direction in (True, False))
-        assert {showcase.describe(one.number): one.delta for one in up + down} == pytest.approx(
+        up, down = (changes.moved(symbol, "rules", direction, 10**6) for direction in (True, False))
+        assert {changes.describe(one.number): one.delta for one in up + down} == pytest.approx(
             {name: delta for name, delta in truth.items() if abs(delta) > 1e-12}, abs=1e-9
         )
         assert [one.delta for one in up] == sorted((one.delta for one in up), reverse=True)
         assert [one.delta for one in down] == sorted(one.delta for one in down)
-        assert showcase.moved(symbol, "rules", True, 3) == up[:3]
-        assert showcase.moved(symbol, "words", True, 3) == []  # a phrase has none
+        assert changes.moved(symbol, "rules", True, 3) == up[:3]
+        assert changes.moved(symbol, "words", True, 3) == []  # a phrase has none
 
 
 @ALL
 def test_every_parameter_that_moved_is_told_once(make: Make) -> None:
     model = make()
-    showcase = LoglinearShowcase(model)
+    changes = Changes(model)
     told: list[Moved] = []
     for symbol in range(len(model.grammar.symbols)):
         for kind in KINDS:
             for up in (True, False):
-                told += showcase.moved(symbol, kind, up, 10**6)
+                told += changes.moved(symbol, kind, up, 10**6)
     assert sorted(one.number for one in told) == np.flatnonzero(model.delta).tolist()
     assert all(one.delta == model.delta[one.number] for one in told)
-    assert len({showcase.describe(one.number) for one in told}) == len(told)
+    assert len({changes.describe(one.number) for one in told}) == len(told)
 
 
 def test_names_of_productions() -> None:
-    showcase = LoglinearShowcase(_scales())
-    names = [showcase.describe(number) for number in range(len(showcase.delta))]
+    changes = Changes(_scales())
+    names = [changes.describe(number) for number in range(len(changes.delta))]
     assert {"NP-* -> DT-* NN-*", "ROOT -> S-*", "DT-* -> the"} <= set(names)
     assert any(re.fullmatch(r"NP-0\.\.1 -> @?[A-Z]+-2\.\.3 [A-Z]+-0\.\.1", name) for name in names)
     assert any(re.fullmatch(r"NP-[0-3] -> @?[A-Z]+-[0-3] [A-Z]+-[0-3]", name) for name in names)
     assert any(re.fullmatch(r"NN-\* -> \(class \S+\)", name) for name in names)
     assert "NN-* -> (any other)" in names
-    tagger = LoglinearShowcase(_tagger())
+    tagger = Changes(_tagger())
     names = [tagger.describe(number) for number in range(len(tagger.delta))]
     assert {"ROOT -> DT-*", "DT-* -> NN-*", ".-* -> (end)"} <= set(names)
 
 
 def test_features_of_spans() -> None:
     model = _with_spans()
-    showcase, spans = LoglinearShowcase(model), model.spans
+    changes, spans = Changes(model), model.spans
     assert spans is not None
-    first = len(showcase.production)
-    assert len(showcase.delta) - first == len(spans.key) == len(model.learned.spans)
-    np.testing.assert_allclose(showcase.weight[first:], np.exp(model.learned.spans))
+    first = len(changes.production)
+    assert len(changes.delta) - first == len(spans.key) == len(model.learned.spans)
+    np.testing.assert_allclose(changes.weight[first:], np.exp(model.learned.spans))
     (batch,) = model.batches(model.examples(toy_trees("dev")[:1]))
     items, keys = spans.keys(batch.gold, batch.words)
     words = [*model.lexical.units, "(edge)"]
     number = {int(key): first + k for k, key in enumerate(spans.key)}
     told = Counter[str]()
     for item, row in zip(items.tolist(), keys.tolist(), strict=True):
-        (i, j), name = batch.gold.span[item], showcase.name(int(batch.gold.symbol[item]))
+        (i, j), name = batch.gold.span[item], changes.names.name(int(batch.gold.symbol[item]))
         padded = [words[-1], *(words[unit] for unit in batch.words.unit), words[-1]]
         before, begin, end, after = padded[i], padded[i + 1], padded[j], padded[j + 1]
         truth = [f"first {begin}", f"last {end}", f"before {before}", f"after {after}"]
         truth += [f"before {before}, first {begin}", f"last {end}, after {after}"]
         for key, known in zip(row, truth, strict=False):
             if key in number and not any(unit[:1] in ("", " ") for unit in (before, begin, end, after)):
-                assert showcase.describe(number[key]) == f"{name}: {known}"
+                assert changes.describe(number[key]) == f"{name}: {known}"
                 told[known.split()[0]] += 1
         if row[6] in number:
-            found = re.fullmatch(r".*: (\d+)(?:-(\d+)| or more)? words", showcase.describe(number[row[6]]))
+            found = re.fullmatch(r".*: (\d+)(?:-(\d+)| or more)? words", changes.describe(number[row[6]]))
             assert found is not None
             assert int(found[1]) <= j - i <= int(found[2] or (found[1] if "more" not in found[0] else 10**6))
             told["words"] += 1
     assert set(told) == {"first", "last", "before", "after", "words"}
-    lines = list(category_lines(showcase, _symbol(showcase, "NP"), 2))
-    assert {"spans moved up", "spans moved down"} <= set(lines)
+    titles = {card.title for card in _section(model, "NP").cards}
+    assert {"spans moved up", "spans moved down"} <= titles
     moved = f"{len(spans.key):,}, of which {np.count_nonzero(model.learned.spans):,} moved"
-    assert dict(showcase.facts())["span features"] == moved
+    assert dict(report(model, Ask()).facts)["span features"] == moved
 
 
 # --- the tree of a production
@@ -310,10 +318,10 @@ def _walk(sketch: Sketch) -> Iterator[Sketch]:
 @pytest.mark.parametrize(("make", "name"), [(_scales, "NP"), (_scales, "NN"), (_tagger, "NN")])
 def test_the_sketch_is_of_the_most_divided_production(make: Make, name: str) -> None:
     model = make()
-    showcase, tree = LoglinearShowcase(model), model.tree
+    changes, tree = Changes(model), model.tree
     assert tree is not None
-    symbol = _symbol(showcase, name)
-    sketch = showcase.sketch(symbol)
+    symbol = _symbol(changes, name)
+    sketch = changes.sketch(symbol)
     assert sketch is not None
     assert tree.parent[sketch.node.number] == NONE
     production = int(tree.production[sketch.node.number])
@@ -327,20 +335,23 @@ def test_the_sketch_is_of_the_most_divided_production(make: Make, name: str) -> 
     own = sorted((-abs(float(model.delta[k])), int(k)) for k in np.flatnonzero(tree.production == production))
     most = {k for size, k in own[:SKETCHED] if size < 0}
     assert most <= {one.node.number for one in drawn}
-    lines = list(sketch_lines(showcase, sketch))
-    assert len(lines) == len(drawn) + sum(one.omitted > 0 for one in drawn)
-    assert lines[0].startswith(showcase.describe(sketch.node.number))
-    assert [line.lstrip("│├└─ ").split("  ")[0] for line in lines if "that moved less" not in line] == [
-        showcase.describe(one.node.number) for one in drawn
-    ]
+    (outline,) = (block for block in _section(model, name).blocks if isinstance(block, Outline))
+    labels = _labels(outline.root)
+    assert len(labels) == len(drawn) + sum(one.omitted > 0 for one in drawn)
+    told = [label.split("  ")[0] for label in labels if "that moved less" not in label]
+    assert told == [changes.describe(one.node.number) for one in drawn]
+
+
+def _labels(branch: Branch) -> list[str]:
+    return [plain(branch.label), *(label for child in branch.children for label in _labels(child))]
 
 
 def test_what_is_not_divided_has_no_sketch() -> None:
     whole = Refinement.whole(len(_scales().grammar.rules) + len(_scales().lexical.tag))
     for model in (_one(), _with_tree(_scales(), whole, np.ones(whole.nodes))):
-        showcase = LoglinearShowcase(model)
-        assert showcase.sketch(_symbol(showcase, "NP")) is None
-        assert "the most divided" not in list(category_lines(showcase, _symbol(showcase, "NP"), 3))
+        changes = Changes(model)
+        assert changes.sketch(_symbol(changes, "NP")) is None
+        assert not any(isinstance(block, Outline) for block in _section(model, "NP").blocks)
 
 
 # --- the terminal
@@ -348,7 +359,7 @@ def test_what_is_not_divided_has_no_sketch() -> None:
 
 def test_the_overview(saved: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "160")
-    showcase = LoglinearShowcase(_scales())
+    changes = Changes(_scales())
     lines = done("show", "-m", saved["scales"]).lines
     assert lines[0] == "kind: lvg-d"
     kept, dense = int(_scales().complexity().sum()), int(_scales().model.layout.start[-1])
@@ -356,8 +367,8 @@ def test_the_overview(saved: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -
     told = f"{kept:,} of {dense:,} in {rules} rules, {100 * kept / dense:.1f}% of a dense grammar's"
     assert f"rule parameters: {told}" in lines
     rows = {line.split()[0]: line for line in lines if "━" in line}
-    for symbol in range(len(showcase.grammar.symbols)):
-        name, extent = showcase.name(symbol), showcase.extent(symbol, showcase.plain.is_tag(symbol))
+    for symbol in range(len(changes.grammar.symbols)):
+        name, extent = changes.names.name(symbol), changes.extent(symbol, changes.names.is_tag(symbol))
         assert rows[name].split()[1] == str(extent.kept)
         assert f" {_scales().size[symbol]}  " in rows[name]
         assert f" {extent.kept:,} of {extent.dense:,}: " in rows[name]
@@ -368,7 +379,7 @@ def test_the_overview_of_one_scale_and_of_a_tagger(saved: dict[str, Path]) -> No
     assert "100.0% of a dense grammar's" in shown
     assert "divided" not in shown
     (row,) = (line for line in shown.splitlines() if line.startswith(" NP "))
-    cells = int(_one().complexity()[_symbol(LoglinearShowcase(_one()), "NP")])
+    cells = int(_one().complexity()[_symbol(Changes(_one()), "NP")])
     assert re.search(rf" {cells} in \d+ *$", row)
     shown = done("show", "-m", saved["tagger"]).out
     assert re.search("rules, divided +words, divided", shown)
@@ -377,7 +388,7 @@ def test_the_overview_of_one_scale_and_of_a_tagger(saved: dict[str, Path]) -> No
 def test_what_the_weights_are_measured_from() -> None:
     header, arrays = _one().state()
     from_zero = LvgD.from_state(header | {"options": header["options"] | {"start": "zero"}}, arrays)
-    told = [dict(LoglinearShowcase(model).facts())["weights"] for model in (_one(), _scales(), from_zero)]
+    told = [dict(report(model, Ask()).facts)["weights"] for model in (_one(), _scales(), from_zero)]
     bases = (
         "the generative grammar",
         "the generative grammar, as finely as productions are divided",
@@ -387,17 +398,17 @@ def test_what_the_weights_are_measured_from() -> None:
 
 
 def test_a_category(saved: dict[str, Path]) -> None:
-    showcase = LoglinearShowcase(_scales())
-    symbol = _symbol(showcase, "NP")
+    changes = Changes(_scales())
+    symbol = _symbol(changes, "NP")
     lines = done("show", "-m", saved["scales"], "--symbol", "NP", "--top", "2").lines
     often = sum(node.label == "NP" for tree in toy_trees("dev") for node in tree.nodes())
     assert lines[0] == f"NP: phrase, 4 subtypes, {often} times"
     assert lines[1].startswith(f"parameters: {_scales().complexity()[symbol]} of ")
     place = lines.index("rules moved up")
-    best, second = showcase.moved(symbol, "rules", True, 2)
+    best, second = changes.moved(symbol, "rules", True, 2)
     for line, one in zip(lines[place + 1 :], (best, second), strict=False):
-        name = re.escape(showcase.describe(one.number))
-        assert re.fullmatch(rf"  {name} +delta \+{one.delta:.3f}  weight {one.weight:.3g}", line)
+        name = re.escape(changes.describe(one.number))
+        assert re.fullmatch(rf"  {name} +delta \+{one.delta:.3f} +weight {one.weight:.3g}", line)
     assert lines[place + 3] == ""
     assert "the most divided" in lines
     assert any(line.startswith("└─ ") for line in lines)
@@ -428,20 +439,21 @@ def test_the_header_and_what_is_refused(saved: dict[str, Path]) -> None:
 # --- the page
 
 
+def _page(model: LoglinearModel, title: str = "", top: int = 3) -> str:
+    return page(replace(report(model, Ask(top, every=True)), title=title))
+
+
 @ALL
 def test_the_page_has_every_category_and_no_loose_ends(make: Make) -> None:
     model = make()
-    showcase = LoglinearShowcase(model)
-    text = loglinear_page(model, "a model", top=3)
-    read = Reader(text)
+    changes, read = Changes(model), Reader(_page(model))
     symbols = range(len(model.grammar.symbols))
-    assert sorted(read.ids) == sorted(f"c{symbol}" for symbol in symbols)
-    assert read.links == {f"#{place}" for place in read.ids}
+    assert {f"c{symbol}" for symbol in symbols} <= set(read.ids)
     for symbol in symbols:
-        assert showcase.name(symbol) in read.texts
-        for one in showcase.moved(symbol, "words" if showcase.plain.is_tag(symbol) else "rules", True, 3):
-            assert {showcase.describe(one.number), one.signed_delta} <= set(read.texts)
-    assert ("pre" in read.tags) == any(showcase.sketch(symbol) is not None for symbol in symbols)
+        assert changes.names.name(symbol) in read.texts
+        for one in changes.moved(symbol, "words" if changes.names.is_tag(symbol) else "rules", True, 3):
+            assert {changes.describe(one.number), f"delta {one.signed_delta}"} <= set(read.texts)
+    assert ("the most divided" in read.texts) == any(changes.sketch(symbol) is not None for symbol in symbols)
 
 
 def test_the_page_escapes_what_the_model_says() -> None:
@@ -449,8 +461,7 @@ def test_the_page_escapes_what_the_model_says() -> None:
     model.fit([([f"'>{EVIL}&amp;", "\ud800"], [EVIL, "\x00"])] * 3)
     model.delta[:] = 1.0
     model.training = {EVIL: {EVIL: [EVIL]}}
-    text = loglinear_page(model, EVIL)
-    text.encode()
+    text = _page(model, EVIL)
     assert "<script" not in text
     assert EVIL in Reader(text).texts
 
@@ -461,4 +472,4 @@ def test_the_page_is_written_whole(saved: dict[str, Path], tmp_path: Path) -> No
     assert (outcome.code, outcome.out, outcome.err) == (0, "", f"latree: written to {path}\n")
     model = load(saved["scales"])
     assert isinstance(model, LoglinearModel)
-    assert path.read_text(encoding="utf-8") == loglinear_page(model, "scales.latree", top=1)
+    assert path.read_text(encoding="utf-8") == _page(model, "scales.latree", top=1)

@@ -1,0 +1,68 @@
+"""A report as one page for a browser, which needs nothing but itself, runs no script and asks no network.
+
+Templates and style stand in `templates/`; every text of the report is escaped on its way in.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from latree.report.plots import COLOURS, draw
+from latree.report.text import greatest, used_columns, written
+from latree.report.value import ARROW, Inline, Link, Report, Strong, legible
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def page(report: Report) -> str:
+    """The whole page."""
+    sizes = [section.size for section in report.sections if section.size is not None]
+    groups: dict[str, list[Any]] = {}
+    for section in report.sections:
+        groups.setdefault(section.group, []).append(section)
+    style = Markup((TEMPLATES / "page.css").read_text(encoding="utf-8"))
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(report=report, groups=groups, most=max(sizes, default=1) or 1, style=style)
+    )
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        finalize=_clean,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"inline": inline, "kind": lambda block: type(block).__name__, "draw": draw, "written": written}
+    made.globals |= {"used_columns": used_columns, "greatest": greatest, "colours": COLOURS}
+    return made
+
+
+def _clean(value: Any) -> Any:
+    """Texts without control characters, which no page may have; what is markup already has been cleaned."""
+    return legible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def inline(text: Inline) -> Markup:
+    """Text with links and what is strong."""
+    if isinstance(text, str):
+        return escape(legible(text))
+    return Markup("").join(map(_piece, text))
+
+
+def _piece(piece: str | Link | Strong) -> Markup:
+    if isinstance(piece, Link):
+        return Markup('<a href="#{}"><bdi>{}</bdi></a>').format(piece.target, legible(piece.text))
+    if isinstance(piece, Strong):
+        return Markup("<b><bdi>{}</bdi></b>").format(legible(piece.text))
+    return Markup(piece.replace("->", "→")) if piece.strip() == ARROW.strip() else escape(legible(piece))

@@ -1,0 +1,203 @@
+"""The report as a value and its renderers: what a terminal, a page and JSON get, of anything that a report may hold."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from latree.report.html import TEMPLATES, page
+from latree.report.plots import HEIGHT, MAP_HEIGHT, WIDTH, Box, decimal_steps, draw, place_label, round_numbers
+from latree.report.text import print_report
+from latree.report.value import (
+    ARROW,
+    Bars,
+    Branch,
+    Column,
+    Dot,
+    Examples,
+    Flow,
+    Inline,
+    Link,
+    Mark,
+    Outline,
+    Paragraph,
+    Report,
+    Scatter,
+    Section,
+    Strong,
+    Table,
+    legible,
+    plain,
+    prefixed,
+    to_json,
+)
+from tests.pages import EVIL, Reader
+
+RULE: Inline = (Link("S", "s"), ARROW, Strong("NP"), " ", Link("VP", "s-0"))
+FIGURES = (Column(), Column(pattern="{:.3f}", kind="figure"))
+MAP = Scatter(
+    "a map",
+    (Dot(0.0, 0.0, 0, "tip", "far", 0.1, 2.0), Dot(9.0, -3.0, 1, "other tip", "near", 0.1)),
+    (Mark(9.0, -3.0, "1", "s-0"),),
+    caption="caption of the map",
+)
+CHART = Scatter(
+    "a chart", (Dot(20, 90.0, 0, "a: 90"), Dot(3000, 95.5, 1, "b")), measures=("size", "F1"), key=((0, "a"),)
+)
+BARS = Bars("some bars", "%", ("NP", "VP"), ((0, "a", (60.0, 40.0)), (1, "b", (10.0, 0.0))))
+
+
+def _all_blocks(text: str) -> Report:
+    """Everything that a report may hold, with this text wherever there is one."""
+    heads = (Column(text), Column("share", "{:.1%}", "figure"), Column(kind="bar"), Column("never used"))
+    blocks = (
+        Paragraph(text),
+        Table(heads, ((text, 0.5, 0.5, ""), ((Link(text, "s"),), None, 1.0, "")), text, text, text),
+        Table(FIGURES, ((RULE, 0.25), ((Strong(text),), 1.0)), text),
+        Flow(((text, 0.5), ("b", 0.25)), text),
+        Examples(text, (text, "b")),
+        Outline(Branch(text, (Branch("left", (Branch(RULE),)), Branch(text))), text),
+        replace(MAP, title=text, dots=(*MAP.dots, Dot(1.0, 1.0, 2, text, text))),
+        replace(CHART, key=((0, text),)),
+        replace(BARS, names=(text, "VP")),
+    )
+    card = Section(text, "s-0", text, blocks, share=0.5, colour=1)
+    section = Section(text, "s", text, blocks, (card,), text, 3)
+    return Report(text, ((text, text), ("name", "value")), (blocks[1],), (section,), text)
+
+
+# --- values
+
+
+def test_legible_text() -> None:
+    assert legible("a\x1b[1m\ud800") == "a\ufffd[1m\ufffd"
+    assert legible("x" * 50, 10) == "x" * 9 + "…"
+
+
+def test_plain_text() -> None:
+    assert plain(RULE) == "S -> [NP] VP"
+    assert plain("as it is") == "as it is"
+
+
+def test_a_prefix_keeps_links_within_their_report() -> None:
+    report = Report(
+        sections=(Section("S", "s", blocks=(Table(FIGURES, ((RULE, 1.0),)),), cards=(Section("0", "s-0"),)),)
+    )
+    changed = prefixed(report, "m1-")
+    assert (changed.sections[0].id, changed.sections[0].cards[0].id) == ("m1-s", "m1-s-0")
+    (section,) = changed.sections
+    assert isinstance(section.blocks[0], Table)
+    assert section.blocks[0].rows == (((Link("S", "m1-s"), ARROW, Strong("NP"), " ", Link("VP", "m1-s-0")), 1.0),)
+    assert prefixed(report, "") == report
+
+
+def test_json_has_plain_texts_and_numbers() -> None:
+    told = json.loads(json.dumps(to_json(_all_blocks("x"))))
+    assert told["facts"] == [["x", "x"], ["name", "value"]]
+    kinds = [block["block"] for block in told["sections"][0]["blocks"]]
+    assert kinds == ["paragraph", "table", "table", "flow", "examples", "outline", "scatter", "scatter", "bars"]
+    assert told["sections"][0]["blocks"][2]["rows"] == [["S -> [NP] VP", 0.25], ["[x]", 1.0]]
+
+
+# --- the terminal
+
+
+def test_everything_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    print_report(_all_blocks("word"))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["word: word", "name: value"]
+    assert {"  S -> [NP] VP  0.250", "  [word]        1.000", "word: word 0.500, b 0.250"} <= set(lines)
+    start = lines.index("├─ left")
+    assert lines[start - 1 : start + 3] == ["word", "├─ left", "│  └─ S -> [NP] VP", "└─ word"]
+    rows = [line.split() for line in lines if "━" in line]
+    assert rows[:2] == [["word", "50.0%", "━" * 6], ["word", "-", "━" * 12]]
+    assert not any("never used" in line for line in lines)
+
+
+def test_a_card_of_its_sections_name_has_no_heading(capsys: pytest.CaptureFixture[str]) -> None:
+    card = Section("NP", "c-0", "100%", (Paragraph("text"),))
+    print_report(Report(sections=(Section("NP", "c", "phrase", cards=(card,)), Section("VP", "d", cards=(card,)))))
+    assert capsys.readouterr().out.splitlines() == ["NP: phrase", "  text", "", "VP", "", "NP: 100%", "  text"]
+
+
+def test_what_is_printed_is_neither_markup_nor_control(capsys: pytest.CaptureFixture[str]) -> None:
+    print_report(_all_blocks("[bold]\x1b[2J:smile:"))
+    shown = capsys.readouterr().out
+    assert "\x1b" not in shown
+    assert "[bold]\ufffd[2J:smile:" in shown
+
+
+# --- the page
+
+
+def test_everything_is_on_the_page() -> None:
+    read = Reader(page(_all_blocks("word")))
+    assert (read.tags["table"], read.tags["svg"], read.tags["article"]) == (5, 6, 1)
+    assert {"word", "share", "50.0%", "-", "0.250", "tip", "caption of the map", "a: 90"} <= set(read.texts)
+    assert "never used" not in read.texts
+    assert read.ids == ["s", "s-0"]
+
+
+def test_the_page_escapes_every_text() -> None:
+    for text in (EVIL, f'"{EVIL}', f"'>{EVIL}&amp;", "\x00\x1b\ud800"):
+        written = page(_all_blocks(text))
+        assert "<script" not in written
+        read = Reader(written)
+        assert legible(text) in read.texts
+
+
+def test_the_page_needs_nothing_but_itself() -> None:
+    written = page(Report("empty"))
+    assert "default-src 'none'" in written
+    assert "prefers-color-scheme: dark" in written
+    assert Reader(written).links == set()
+    assert {path.name for path in TEMPLATES.iterdir()} == {"page.css", "page.html"}
+
+
+# --- plots
+
+
+def test_all_dots_are_within_the_picture() -> None:
+    for plot, height in ((MAP, MAP_HEIGHT), (CHART, HEIGHT)):
+        circles = [shape.attributes for shape in draw(plot).shapes if shape.tag == "circle"]
+        assert len(circles) == len(plot.dots)
+        assert all(0 <= float(one["cx"]) <= WIDTH and 0 <= float(one["cy"]) <= height for one in circles)
+    alone = Scatter("one", (Dot(1.0, 1.0, 0, "", radius=1.0),))
+    (circle,) = (shape.attributes for shape in draw(alone).shapes if shape.tag == "circle")
+    assert (float(circle["cx"]), float(circle["cy"])) == pytest.approx((WIDTH / 2, MAP_HEIGHT / 2))
+
+
+def test_a_map_has_one_scale() -> None:
+    dots = tuple(Dot(float(x), float(y), 0, "") for x, y in ((0, 0), (3, 0), (0, 1)))
+    circles = [shape.attributes for shape in draw(Scatter("", dots)).shapes if shape.tag == "circle"]
+    (a, b, c) = sorted((float(one["cx"]), float(one["cy"])) for one in circles)
+    sides = sorted([math.dist(a, b), math.dist(a, c), math.dist(b, c)])
+    assert sides[1] / sides[0] == pytest.approx(3, rel=1e-2)
+
+
+def test_labels_leave_each_other_room() -> None:
+    taken: list[Box] = []
+    placed = [box for box in (place_label("word", 300.0, 200.0, taken) for _ in range(6)) if box is not None]
+    assert 2 <= len(placed) < 6
+    assert not any(one.meets(other) for k, one in enumerate(placed) for other in placed[:k])
+    beside = place_label("word", WIDTH - 5.0, 200.0, [])  # at the right edge it stands to the left
+    assert beside is not None
+    assert beside.right <= WIDTH - 5.0
+    names = [shape.text for shape in draw(MAP).shapes if shape.tag == "text"]
+    assert names == ["1", "far"]  # the mark leaves no room for the other
+
+
+def test_bars_are_as_high_as_their_values() -> None:
+    heights = [float(shape.attributes["height"]) for shape in draw(BARS).shapes if shape.tag == "rect"]
+    assert heights[1] == pytest.approx(heights[0] / 6, abs=0.1)
+    assert heights[2] == pytest.approx(heights[0] * 4 / 6, abs=0.1)
+    assert heights[3] == 0
+
+
+def test_round_numbers() -> None:
+    assert round_numbers(0.0, 63.0) == [0, 20, 40, 60]
+    assert round_numbers(95.1, 98.0) == [95.5, 96, 96.5, 97, 97.5, 98]
+    assert decimal_steps(1.5, 3.2) == [50, 100, 200, 500, 1000]
