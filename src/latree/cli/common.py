@@ -159,7 +159,7 @@ class Tally:
         self.troubled = 0
 
     def watch(self, analyses: Generator[T, None, None]) -> Generator[T, None, None]:
-        """The same analyses, or lists of which the first tells; where kernels must be compiled first, that is told.
+        """Hand analyses on, or lists of which the first tells; where kernels must be compiled first, that is told.
 
         To be closed, after an exception too: else the workers of several jobs go on with what they have.
         """
@@ -208,7 +208,7 @@ def telling_of_compilation(quiet: bool = False) -> Iterator[None]:
 
 
 def with_progress(items: Iterable[Any], title: str, quiet: bool, total: int | None = None) -> Iterable[Any]:
-    """The same items, with a progress bar on the terminal's standard error."""
+    """Hand the items on, with a progress bar on the terminal's standard error."""
     if quiet or not sys.stderr.isatty():
         return items
     from rich.console import Console

@@ -164,7 +164,7 @@ def _text(one: Parse, scores: bool, draw: bool) -> str:
 
 
 def _vectors(model: Svs, one: Parse) -> list[ConstituentVector]:
-    """Of every constituent; a stand-in has none, since it is not the model's."""
+    """List the vectors of all constituents; a stand-in has none, since it is not the model's."""
     return model.vectors(one.tree) if one.status == "ok" and one.tree is not None else []
 
 

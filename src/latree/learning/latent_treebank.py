@@ -87,7 +87,7 @@ class LatentTreebank:
     def of_tags(
         cls, grammar: Grammar, sentences: Iterable[Sequence[tuple[str, int]]], lexicon: Lexicon
     ) -> LatentTreebank:
-        """The same of (word, tag number) sentences and a bigram grammar."""
+        """Lay out (word, tag number) sentences of a bigram grammar."""
         index, rules = EntryIndex(lexicon), chain_rules(grammar)
         pieces = [gold_chain(rules, [tag for _, tag in one], index.number(one)) for one in sentences]
         return cls._of_pieces(grammar, pieces, index)

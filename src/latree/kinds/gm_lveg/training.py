@@ -59,7 +59,7 @@ class Batch(NamedTuple):
         return cls(gold, all_, len(gold.root), touched, slots[slots != NONE])
 
     def resized(self, components: Components) -> Batch:
-        """The same sentences where rules have other numbers of components."""
+        """Make room for other numbers of components in the rules."""
         return Batch.of(resized(self.gold, components.size), resized(self.all, components.size), components)
 
 

@@ -52,11 +52,11 @@ class LogLinear:
         return Weights(cells, self.base[lexical] + change[lexical], change[lexical], change[rules + words :])
 
     def moved(self, delta: Floats) -> LogLinear:
-        """The same with a base that has these parameters in it."""
+        """Take these parameters into the base."""
         return replace(self, base=self.base + self.features @ delta)
 
     def with_spans(self, count: int) -> LogLinear:
-        """The same with so many features of spans, a parameter each."""
+        """Add so many features of spans, a parameter each."""
         features = csr_array(block_diag([self.features, eye_array(count)], format="csr"))
         return replace(self, base=np.append(self.base, np.zeros(count)), features=features)
 
