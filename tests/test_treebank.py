@@ -83,7 +83,9 @@ def test_gzip_cut_short(tmp_path: Path) -> None:
         list(read_trees(path))
 
 
-@pytest.mark.parametrize("data", [b"\x1f\x8b" + b"x" * 40, gzip.compress(b"(NN a)")[:10] + b"\xff" * 40])
+@pytest.mark.parametrize(
+    "data", [b"\x1f\x8b" + b"x" * 40, gzip.compress(b"(NN a)")[:10] + b"\xff" * 40], ids=["head", "body"]
+)
 def test_gzip_damaged(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "bad.mrg.gz"
     path.write_bytes(data)
