@@ -23,7 +23,7 @@ import numpy as np
 
 import latree
 from latree.kinds.lvg.parser import Lvg
-from latree.kinds.lvg.subtyped import Training
+from latree.learning.loop import Training, after_steps
 from latree.text.binary import undo
 
 T = TypeVar("T")
@@ -34,7 +34,7 @@ def train(path: str, share: float, rounds: int, save: str | None) -> str:
     trees = list(latree.read_trees(path))
     trees = trees[: round(share * len(trees))]
     seconds: list[float] = []
-    how = Training(after_round=lambda model, number: seconds.append(time.process_time()))
+    how = Training(after_steps(lambda _: seconds.append(time.process_time())))
     model = Lvg(rounds=rounds).fit(trees, how)
     if save is not None:
         model.save(save)

@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print("|---|---|---|---|---|---|")
     for length in options.lengths:
         chosen = [tree for tree in trees if len(tree.words()) == length][:20]
-        examples = model.examples(chosen)
+        examples = model.examples(model.prepare_data(chosen))
         batches = [model.batches([one])[0] for one in examples]
         whole = median(milliseconds(lambda one=one: learner.gradient(model.batches([one])[0])) for one in examples)  # type: ignore[misc]
         kept = median(milliseconds(lambda batch=batch: learner.gradient(batch)) for batch in batches)  # type: ignore[misc]

@@ -16,14 +16,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import latree
 from bench import svg
 from latree.kinds.gm_lveg.options import GmLvegOptions
 from latree.kinds.gm_lveg.parser import GmLveg
 from latree.kinds.lvg.parser import Lvg
-from latree.kinds.pruned import GradientTraining
+from latree.learning.loop import Progress, Training
 
 Trees = list[latree.Tree]
 PAPER = GmLvegOptions(dim=3, components=4, word_components=2, grow=0, looseness=1.0)  # what is varied begins here
@@ -55,13 +55,17 @@ class Watcher:
         self.epochs: list[float] = []
         self.started = 0.0
 
-    def watch(self, done: int, batches: int, log_likelihood: float) -> None:
+    def watch(self, progress: Progress) -> None:
+        done, batches = progress.done, progress.parts
+        if progress.model is not None:
+            self.after_epoch(progress.model)
+            return
         if done == 1:
             self.started = time.process_time()
         if done == batches:  # the first batch's own time is not seen: scale it in
             self.epochs.append((time.process_time() - self.started) * batches / max(batches - 1, 1))
 
-    def after_epoch(self, model: GmLveg, report: Any) -> None:
+    def after_epoch(self, model: GmLveg) -> None:
         model.joint = False
         start = time.process_time()
         self.alone = max(self.alone, f1(model, self.gold))
@@ -72,7 +76,7 @@ class Watcher:
 
 def sweep_row(pruner: Lvg, trees: list[latree.Tree], gold: Trees, options: GmLvegOptions, value: float) -> Row:
     watcher = Watcher(gold)
-    how = GradientTraining(watch=watcher.watch, after_epoch=watcher.after_epoch)
+    how = Training(watcher.watch)
     GmLveg(options=options, pruner=pruner).fit(trees, how)
     return Row(value, watcher.alone, watcher.joint, min(watcher.epochs), watcher.parse)
 

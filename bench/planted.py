@@ -125,7 +125,7 @@ def pairs_by_category(model: Lvg, hidden: Iterable[Tree]) -> dict[str, list[Pair
     number = {symbol.label: k for k, symbol in enumerate(model.grammar.symbols) if symbol.kind in ("phrase", "tag")}
     pairs = defaultdict(list)
     for tree in hidden:
-        (binary,) = model.binarise([without_subtypes(tree)])
+        (binary,) = model.prepare_data([without_subtypes(tree)])
         learned = {place: iter(subtypes) for place, subtypes in learned_subtypes(model, binary).items()}
         for label, start, end, subtype in hidden_subtypes(tree)[:-1]:
             pairs[label].append((next(learned[number[label], start, end]), subtype))

@@ -21,11 +21,10 @@ from latree.kinds.gm_lveg.options import Covariance
 from latree.kinds.gm_lveg.tagger import GmLvegTagger
 from latree.kinds.hmm.model import Hmm
 from latree.kinds.lvg.options import doublings
-from latree.kinds.lvg.subtyped import Training
 from latree.kinds.lvg.tagger import LvgTagger
 from latree.kinds.lvg_d.tagger import LvgDTagger
-from latree.kinds.pruned import GradientTraining
 from latree.kinds.tagger import Tagger
+from latree.learning.loop import Training, after_steps
 
 COVARIANCES: tuple[Covariance, ...] = ("diagonal", "spherical")
 Sentences = list[tuple[tuple[str, ...], tuple[str, ...]]]
@@ -45,7 +44,7 @@ def accuracy(model: Tagger, gold: Sentences) -> str:
 def discrete(train: Sentences, gold: Sentences, subtypes: int, unknown: str) -> list[str]:
     """Accuracies by the number of subtypes."""
     cells = [accuracy(Hmm(unknown=unknown).fit(train), gold)]
-    how = Training(after_round=lambda model, number: cells.append(accuracy(model, gold)))
+    how = Training(after_steps(lambda progress: cells.append(accuracy(progress.model, gold))))
     LvgTagger(subtypes=subtypes, unknown=unknown).fit(train, how)
     return cells
 
@@ -53,15 +52,15 @@ def discrete(train: Sentences, gold: Sentences, subtypes: int, unknown: str) -> 
 def discriminative(train: Sentences, dev: Sentences, gold: Sentences, subtypes: int, unknown: str) -> list[str]:
     """Accuracies by the number of subtypes; each model begins at the generative one."""
     starts = [LvgTagger(subtypes=1, unknown=unknown).fit(train)]
-    how = Training(after_round=lambda model, number: starts.append(model.snapshot()))
+    how = Training(after_steps(lambda progress: starts.append(progress.model.snapshot())))
     LvgTagger(subtypes=subtypes, unknown=unknown).fit(train, how)
-    best = GradientTraining(score=lambda model: share_right(model, dev))
+    best = Training(score=lambda model: share_right(model, dev))
     return [accuracy(LvgDTagger(max_length=200, pruner=start).fit(train, best), gold) for start in starts]
 
 
 def gaussian(train: Sentences, dev: Sentences, gold: Sentences, unknown: str) -> list[str]:
     """Accuracies of diagonal and spherical Gaussians."""
-    how = GradientTraining(score=lambda model: share_right(model, dev))
+    how = Training(score=lambda model: share_right(model, dev))
     cells = []
     for covariance in COVARIANCES:
         model = GmLvegTagger(covariance=covariance, epochs=8, max_length=200, unknown=unknown)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from latree import LatreeError, Tree, load
+from latree import LatreeError, Tree, files, load
 from latree.cli.training import Reporter
 from latree.data import toy
 from latree.kinds.lvg.options import LvgOptions
 from latree.kinds.lvg.parser import Lvg
-from latree.kinds.lvg.split_merge import Progress
-from latree.kinds.lvg.subtyped import Subtyped, Training
+from latree.kinds.lvg.subtyped import Subtyped
 from latree.kinds.lvg.tagger import LvgTagger
 from latree.learning.checkpoint import Checkpoint
+from latree.learning.loop import Progress, Training, after_steps
 from tests.command import latree, toy_trees, write_conllu
 
 QUICK = LvgOptions(split_iterations=6, merge_iterations=3, smooth_iterations=2)
@@ -50,12 +50,14 @@ def cut_short(model: Any, path: Path, after: int = 2) -> Checkpoint:
     seen: list[int] = []
 
     def watch(progress: Progress) -> None:
-        if len(seen) == after and progress.iteration == 2:
+        if progress.model is not None:
+            seen.append(progress.step)
+        elif len(seen) == after and progress.done == 2:
             raise KeyboardInterrupt
 
     checkpoint = Checkpoint(path, model.identity())
     with pytest.raises(KeyboardInterrupt):
-        fit(model, Training(watch, lambda _, number: seen.append(number), checkpoint))
+        fit(model, Training(watch, checkpoint=checkpoint))
     assert seen == list(range(1, after + 1))
     return checkpoint
 
@@ -76,19 +78,19 @@ def test_a_training_taken_up_again_ends_where_it_would_have(
 ) -> None:
     checkpoint = cut_short(make(), tmp_path / "checkpoint", after)
     rounds: list[int] = []
-    how = Training(after_round=lambda _, number: rounds.append(number), checkpoint=checkpoint, resume=True)
+    how = Training(after_steps(lambda progress: rounds.append(progress.step)), checkpoint=checkpoint, resume=True)
     resumed = fit(make(), how)
     assert rounds == list(range(after + 1, 4))
     assert_same(resumed, fit(make()))
 
 
 def test_an_interrupt_between_rounds(tmp_path: Path) -> None:
-    def stop(_: Any, number: int) -> None:
+    def stop(progress: Progress) -> None:
         raise KeyboardInterrupt
 
     checkpoint = Checkpoint(tmp_path / "checkpoint", parser().identity())
     with pytest.raises(KeyboardInterrupt):
-        fit(parser(), Training(after_round=stop, checkpoint=checkpoint))
+        fit(parser(), Training(after_steps(stop), checkpoint=checkpoint))
     assert_same(fit(parser(), Training(checkpoint=checkpoint, resume=True)), fit(parser()))
 
 
@@ -143,6 +145,18 @@ def test_a_model_is_no_checkpoint(tmp_path: Path) -> None:
 # -- the command line
 
 
+def stop_after(step: int, inside: str, patched: pytest.MonkeyPatch) -> None:
+    """Press Ctrl-C after a step, in this part of the model."""
+    watch = Reporter.watch
+
+    def stop(self: Reporter, progress: Progress) -> None:
+        watch(self, progress)
+        if progress.model is not None and (progress.step, progress.inside) == (step, inside):
+            raise KeyboardInterrupt
+
+    patched.setattr(Reporter, "watch", stop)
+
+
 @pytest.mark.parametrize("kind", ["trees", "tags"])
 def test_resume(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = toy("dev") if kind == "trees" else write_conllu(tmp_path / "dev.conllu", trees())
@@ -152,15 +166,10 @@ def test_resume(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert (whole.code, whole.err) == (0, "")
     output, checkpoint = tmp_path / "model", tmp_path / "model.checkpoint"
     with monkeypatch.context() as patched:
-        after_round = Reporter.after_round
-
-        def stop(self: Reporter, model: Any, number: int) -> None:
-            after_round(self, model, number)
-            raise KeyboardInterrupt
-
-        patched.setattr(Reporter, "after_round", stop)
+        stop_after(1, "", patched)
         outcome = latree(*command, "-o", output)
     assert outcome.code == 130
+    assert outcome.err.endswith(f"latree: interrupted; the same command with --resume goes on from {checkpoint}\n")
     assert checkpoint.exists()
     assert not output.exists()
     shutil.copy(checkpoint, tmp_path / "kept")
@@ -186,3 +195,59 @@ def test_nothing_to_resume(tmp_path: Path) -> None:
     assert outcome.code == 0
     assert "model.checkpoint: no checkpoint there; training from the start" in outcome.err
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+PRUNER = ("--rounds", "2", "--epochs", "2")
+
+
+@pytest.mark.parametrize(
+    ("kind", "part", "options"),
+    [
+        ("gm-lveg", "pruner", (*PRUNER, "--dim", "2")),
+        ("gm-lveg", "", (*PRUNER, "--dim", "2")),
+        ("lvg-d", "pruner", (*PRUNER, "--iterations", "3")),
+        ("svs", "", ("--clusters", "3", "--refine", "12")),
+    ],
+)
+def test_any_part_of_a_training_is_taken_up_again(
+    kind: str, part: str, options: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the model has a pruner, which is trained first; the dev file does not matter."""
+    command: tuple[str | Path, ...] = ("train", kind, toy("dev"), *options, "--dev", toy("test"))
+    whole, model, checkpoint = tmp_path / "whole", tmp_path / "model", tmp_path / "model.checkpoint"
+    told = latree(*command, "-o", whole).err
+    place = f"{part}: " if part else ""
+    unit = "step" if kind == "svs" else "round" if part else "epoch"
+    assert f"latree: {place}{unit} 1 of " in told
+    for step in (1, 11) if kind == "svs" else (1,):  # clustering of headwords, and EM over the trees
+        with monkeypatch.context() as patched:
+            stop_after(step, part, patched)
+            outcome = latree(*command, "-o", model, *(["--resume"] if checkpoint.exists() else []))
+        assert (outcome.code, model.exists()) == (130, False)
+        assert f"--resume goes on from {checkpoint}" in outcome.err
+        load(checkpoint)
+    outcome = latree(*command, "-o", model, "--resume")
+    assert outcome.code == 0
+    assert f"latree: {place}{unit} 1 of " not in outcome.err
+    assert f"latree: {place}{unit} {step + 1} of " in outcome.err
+    (header, arrays), (other, others) = files.load(whole), files.load(model)
+    assert header["training"]["dev"] == other["training"]["dev"]
+    assert arrays.keys() == others.keys()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(array, others[name], err_msg=name)
+    assert not checkpoint.exists()
+
+
+def test_an_interrupt_before_the_first_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkpoint of an earlier training is no place to go on from."""
+
+    def stop(self: Reporter, progress: Progress) -> None:
+        raise KeyboardInterrupt
+
+    fit(parser(rounds=1)).save(tmp_path / "model.checkpoint")
+    monkeypatch.setattr(Reporter, "watch", stop)
+    outcome = latree("train", "lvg", toy("dev"), "--rounds", "1", *CLI, "-o", tmp_path / "model")
+    assert (outcome.code, outcome.err) == (
+        130,
+        "latree: interrupted before anything was finished that a training could go on from\n",
+    )

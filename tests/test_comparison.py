@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 import numpy as np
 import pytest
 
-from latree.compare import runs as comparison_runs
 from latree.compare.comparison import (
     Category,
     Complexity,
@@ -31,6 +30,7 @@ from latree.compare.runs import Contender, Run, common_labels, run, run_all
 from latree.errors import LatreeError
 from latree.kinds.gm_lveg.options import GmLvegOptions
 from latree.kinds.gm_lveg.parser import GmLveg
+from latree.kinds.jobs import pack, unpack
 from latree.kinds.lvg.options import LvgOptions
 from latree.kinds.lvg.parser import Lvg
 from latree.kinds.lvg_d.parser import LvgD
@@ -297,8 +297,9 @@ def test_another_process_says_the_same() -> None:
 def test_a_model_as_data_keeps_its_options() -> None:
     both = Product([_lvg(0), _lvg(1)])
     sentences = [_gold()[0].words()]
-    own = comparison_runs._run_state(both.kind, *both.state(), comparison_runs._options(both), sentences, 3)
-    assert own.lists == run(both, sentences, 3).lists
+    other = unpack(pack(both))
+    assert isinstance(other, Product)
+    assert run(other, sentences, 3).lists == run(both, sentences, 3).lists
 
 
 # --- the command

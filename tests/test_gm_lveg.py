@@ -17,8 +17,8 @@ from latree.kinds.gm_lveg.tagger import GmLvegTagger
 from latree.kinds.gm_lveg.training import Learner
 from latree.kinds.lvg.options import LvgOptions
 from latree.kinds.lvg.parser import ACCURATE, Lvg
-from latree.kinds.pruned import GradientTraining
 from latree.learning.checkpoint import Checkpoint
+from latree.learning.loop import Training, after_steps
 from latree.lexicon.lexical_rules import LexicalRules
 from latree.lexicon.signatures import Scheme
 from latree.text.labels import LabelRules
@@ -110,7 +110,7 @@ def test_points_tell_subtypes_apart(lvg: Lvg) -> None:
 
 def test_training_raises_the_likelihood_of_the_trees(trees: list[Tree], lvg: Lvg) -> None:
     seen: list[float] = []
-    how = GradientTraining(after_epoch=lambda model, report: seen.append(report.log_likelihood))
+    how = Training(after_steps(lambda progress: seen.append(progress.value)))
     model = GmLveg(options=replace(SMALL, epochs=5), pruner=lvg).fit(trees, how)
     assert seen[-1] > seen[0] + 0.1
     assert max(seen) < 0  # the gold tree is in its forest: log P(T | w) is that of a probability
@@ -132,7 +132,7 @@ def test_the_best_epoch_is_kept(trees: list[Tree], lvg: Lvg) -> None:
         kept.append(model.mixtures.log_rho.copy())
         return next(scores)
 
-    model = GmLveg(options=replace(SMALL, epochs=3), pruner=lvg).fit(trees, GradientTraining(score=score))
+    model = GmLveg(options=replace(SMALL, epochs=3), pruner=lvg).fit(trees, Training(score=score))
     np.testing.assert_allclose(model.mixtures.log_rho, kept[1], rtol=1e-6)
     assert not np.allclose(kept[1], kept[2])
 
@@ -140,7 +140,7 @@ def test_the_best_epoch_is_kept(trees: list[Tree], lvg: Lvg) -> None:
 def test_resuming_gives_the_same_grammar(trees: list[Tree], lvg: Lvg, tmp_path: Path) -> None:
     def fit(epochs: int, path: Path, resume: bool = False) -> GmLveg:
         fresh = GmLveg(options=replace(SMALL, epochs=epochs), pruner=lvg)
-        how = GradientTraining(checkpoint=Checkpoint(path, fresh.identity()), resume=resume)
+        how = Training(checkpoint=Checkpoint(path, fresh.identity()), resume=resume)
         return fresh.fit(trees, how)
 
     whole = fit(3, tmp_path / "a")
@@ -150,7 +150,7 @@ def test_resuming_gives_the_same_grammar(trees: list[Tree], lvg: Lvg, tmp_path: 
         assert one.tolist() == other.tolist()
     assert load(tmp_path / "b").parse(trees[0].words()).status == "ok"  # type: ignore[attr-defined]
     fresh = GmLveg(options=SMALL, pruner=lvg)
-    how = GradientTraining(checkpoint=Checkpoint(tmp_path / "b", fresh.identity()), resume=True)
+    how = Training(checkpoint=Checkpoint(tmp_path / "b", fresh.identity()), resume=True)
     with pytest.raises(LatreeError, match="another treebank"):
         fresh.fit(trees[:50], how)
 
@@ -170,7 +170,7 @@ def test_looser_pruning_trains_on_more(trees: list[Tree], lvg: Lvg) -> None:
     edges = []
     for looseness in (1.0, 0.01):
         model = GmLveg(options=replace(SMALL, looseness=looseness, epochs=0), pruner=lvg).fit(trees)
-        edges.append(sum(batch.all.edges for batch in model.batches(model.examples(trees))))
+        edges.append(sum(batch.all.edges for batch in model.batches(model.examples(model.prepare_data(trees)))))
     assert edges[0] < edges[1]
 
 
@@ -199,7 +199,7 @@ def test_gold_trees_are_not_limited(trees: list[Tree], lvg: Lvg) -> None:
     for options in (replace(SMALL, epochs=0), replace(SMALL, epochs=0, k_max=1)):
         model = GmLveg(options=options, pruner=lvg).fit(trees)
         learner = Learner(model.components, model.mixtures, options)
-        seen.append([learner.gradient(batch)[0] for batch in model.batches(model.examples(trees))])
+        seen.append([learner.gradient(batch)[0] for batch in model.batches(model.examples(model.prepare_data(trees)))])
     assert all(exact < limited for exact, limited in zip(*seen, strict=True))
 
 
@@ -246,7 +246,7 @@ def test_several_processes_give_the_same(trees: list[Tree]) -> None:
 
 def test_tagging(tagged: list[tuple[list[str], list[str]]], tmp_path: Path) -> None:
     seen: list[float] = []
-    how = GradientTraining(after_epoch=lambda model, report: seen.append(report.log_likelihood))
+    how = Training(after_steps(lambda progress: seen.append(progress.value)))
     model = GmLvegTagger(dim=2, components=2, epochs=4, batch=16).fit(tagged, how)
     assert seen[0] < seen[-1] < 0
     model.save(tmp_path / "t.latree")
@@ -268,7 +268,7 @@ def test_held_out_data_says_whether_a_tagger_asks_its_hmm(
 
     options = GmLvegOptions.for_tagger(dim=2, components=2, epochs=1, batch=16)
     assert not GmLvegTagger(options=options).fit(tagged[:60]).joint  # nobody to say
-    model = GmLvegTagger(options=options).fit(tagged[:60], GradientTraining(score=score))
+    model = GmLvegTagger(options=options).fit(tagged[:60], Training(score=score))
     assert model.joint == (better == "together")
     model.save(tmp_path / "t.latree")
     again = load(tmp_path / "t.latree")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from itertools import chain, repeat
@@ -13,7 +12,7 @@ from itertools import chain, repeat
 import pytest
 
 from latree.errors import LatreeError
-from latree.kinds.jobs import analyse_all, interrupts_held
+from latree.kinds.jobs import analyse_all
 from latree.kinds.model import BATCH
 from latree.kinds.registry import load
 from tests.command import SLEEPS, model, toy_trees
@@ -101,19 +100,3 @@ def test_a_worker_that_dies_is_told() -> None:
     with pytest.raises(LatreeError, match="a worker process died"):
         list(analyses)
     assert not multiprocessing.active_children()
-
-
-def test_an_interrupt_that_was_held_comes_late() -> None:
-    reached = []
-
-    def interrupted() -> None:
-        with interrupts_held():
-            # To this thread: one sent to the process may be taken by another, which holds nothing back.
-            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
-            time.sleep(0.05)
-            reached.append("the end")
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert reached == ["the end"]
-    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, set())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,14 +23,14 @@ from latree.kinds.lvg_d.model import LoglinearModel
 from latree.kinds.lvg_d.options import LvgDOptions
 from latree.kinds.lvg_d.parser import LvgD
 from latree.kinds.lvg_d.refinement import Refinement
-from latree.kinds.lvg_d.shards import Spread
 from latree.kinds.lvg_d.span_features import Words
 from latree.kinds.lvg_d.start import grown
 from latree.kinds.lvg_d.tagger import LvgDTagger
-from latree.kinds.lvg_d.training import Objective, fit_leg
-from latree.kinds.pruned import GradientTraining
+from latree.kinds.lvg_d.training import Objective, divide, fit_leg, log_likelihood_of_all
 from latree.learning.checkpoint import Checkpoint
+from latree.learning.loop import Progress, Training, after_steps
 from latree.learning.owlqn import OwlQn, subgradient_violation
+from latree.learning.shards import Shards
 from latree.text.labels import LabelRules
 
 QUICK = LvgOptions(split_iterations=20, merge_iterations=10, smooth_iterations=5)
@@ -72,7 +73,7 @@ def multiscale(trees: list[Tree], lvg: Lvg) -> LvgD:
 
 
 def batches_of(model: LoglinearModel, data: list[Tree] | Tagged) -> list[Batch]:
-    return model.batches(model.examples(model.usable(data)))
+    return model.batches(model.examples(model.prepare_data(data)))
 
 
 def slope_by_differences(model: LoglinearModel, batches: list[Batch], delta: Floats, chosen: list[int]) -> list[float]:
@@ -91,7 +92,7 @@ def check_gradient(model: LoglinearModel, data: list[Tree] | Tagged) -> None:
     rng = np.random.default_rng(1)
     batches = batches_of(model, data[:24])  # type: ignore[arg-type]
     delta = 0.3 * rng.standard_normal(model.model.parameters)
-    _, gradient = Spread(batches).log_likelihood(model.model, delta)
+    _, gradient = log_likelihood_of_all(Shards(batches), model.model, delta)
     chosen = np.concatenate([np.argsort(-np.abs(gradient))[:25], rng.integers(0, len(delta), 15)]).tolist()
     np.testing.assert_allclose(
         gradient[chosen], slope_by_differences(model, batches, delta, chosen), rtol=1e-4, atol=1e-5
@@ -122,10 +123,10 @@ def test_so_it_is_with_features_of_spans(lvg: Lvg, trees: list[Tree]) -> None:
     batches = [batch.with_spans(model.spans) for batch in batches_of(model, trees[:24])]
     rng = np.random.default_rng(1)
     delta = 0.3 * rng.standard_normal(model.model.parameters)
-    _, gradient = Spread(batches).log_likelihood(model.model, delta)
-    of_spans = gradient[model._productions() :]
+    _, gradient = log_likelihood_of_all(Shards(batches), model.model, delta)
+    of_spans = gradient[model.productions() :]
     assert len(of_spans) == len(model.spans.key) > 100
-    chosen = (model._productions() + np.argsort(-np.abs(of_spans))[:30]).tolist() + np.arange(0, 300, 10).tolist()
+    chosen = (model.productions() + np.argsort(-np.abs(of_spans))[:30]).tolist() + np.arange(0, 300, 10).tolist()
     np.testing.assert_allclose(
         gradient[chosen], slope_by_differences(model, batches, delta, chosen), rtol=1e-4, atol=1e-5
     )
@@ -136,10 +137,10 @@ def test_the_sum_does_not_depend_on_the_jobs(model: LvgD, trees: list[Tree]) -> 
     batches.adopt(model.pruner)
     batches.lexical = model.lexical
     made = batches_of(batches, trees[:40])
-    alone = Spread(made).log_likelihood(model.model, model.delta)
-    with Spread(made, jobs=2) as spread:
+    alone = log_likelihood_of_all(Shards(made), model.model, model.delta)
+    with closing(Shards(made, jobs=2)) as shards:
         for _ in range(2):
-            together = spread.log_likelihood(model.model, model.delta)
+            together = log_likelihood_of_all(shards, model.model, model.delta)
             assert together[0] == alone[0]
             np.testing.assert_array_equal(together[1], alone[1])
 
@@ -161,7 +162,7 @@ def test_at_several_scales_it_starts_as_the_unsplit_grammar(trees: list[Tree], l
     assert model.tree.nodes == len(model.grammar.rules) + len(model.lexical.tag)
     model.adopt(flat)
     model.size = flat.size
-    model.model = model._structure(flat.size)
+    model.model = model.structure(flat.size)
     model.prepare()
     for tree in trees[:20]:
         assert model.log_prob_tree(tree) == pytest.approx(flat.log_prob_tree(tree), abs=1e-6)
@@ -171,7 +172,7 @@ def test_dividing_changes_nothing_by_itself(trees: list[Tree], lvg: Lvg) -> None
     options = replace(FROM_ZERO, epochs=1, noise=0.0)
     model = LvgD(options=options, pruner=Lvg(rounds=0).fit(trees)).fit(trees)
     before = [model.log_prob_tree(tree) for tree in trees[:10]]
-    model._divide(np.random.default_rng(0))
+    divide(model, np.random.default_rng(0))
     model.prepare()
     assert set(model.size.tolist()) == {1, 2}
     np.testing.assert_allclose([model.log_prob_tree(tree) for tree in trees[:10]], before)
@@ -217,7 +218,7 @@ def test_all_scales_open_are_as_good_as_one(trees: list[Tree], lvg: Lvg) -> None
     rules = np.concatenate([model.grammar.rules > 0, np.tile([True, False, False], (len(model.lexical.tag), 1))])
     model.tree = Refinement.whole(len(rules)).divided(np.ones(len(rules), bool), rules)
     model.node_start = np.zeros(model.tree.nodes)
-    model.model = model._structure(model.size)
+    model.model = model.structure(model.size)
     rng = np.random.default_rng(0)
     model.delta = rng.standard_normal(model.model.parameters)
     weights = model.model.weights(model.delta)
@@ -282,7 +283,7 @@ def test_what_is_zero_is_not_divided(multiscale: LvgD) -> None:
 )
 def test_training_raises_the_likelihood(trees: list[Tree], lvg: Lvg, options: LvgDOptions) -> None:
     seen: list[float] = []
-    how = GradientTraining(after_epoch=lambda model, report: seen.append(report.log_likelihood))
+    how = Training(after_steps(lambda progress: seen.append(progress.value)))
     LvgD(options=replace(options, stochastic=1), pruner=lvg).fit(trees, how)
     assert len(seen) == (4 if options is FROM_ZERO else 2)
     assert seen[-1] >= seen[0]
@@ -290,10 +291,10 @@ def test_training_raises_the_likelihood(trees: list[Tree], lvg: Lvg, options: Lv
 
 
 def test_the_objective_never_rises(model: LvgD, trees: list[Tree]) -> None:
-    spread, values = Spread(batches_of(model, trees[:40])), []
+    shards, values = Shards(batches_of(model, trees[:40])), []
     start = np.zeros(model.model.parameters)
     for leg in range(4):
-        objective = Objective(lambda d: spread.log_likelihood(model.model, d), SMALL, lambda value: None)
+        objective = Objective(lambda d: log_likelihood_of_all(shards, model.model, d), SMALL, lambda value: None)
         values.append(objective(start)[0])
         start = fit_leg(objective, start)
         assert np.abs(start).max() > 0, leg
@@ -302,9 +303,9 @@ def test_the_objective_never_rises(model: LvgD, trees: list[Tree]) -> None:
 
 
 def test_at_an_l1_optimum_the_subgradient_vanishes(model: LvgD, trees: list[Tree]) -> None:
-    spread = Spread(batches_of(model, trees[:40]))
+    shards = Shards(batches_of(model, trees[:40]))
     options = replace(SMALL, penalty="l1")
-    objective = Objective(lambda d: spread.log_likelihood(model.model, d), options, lambda value: None)
+    objective = Objective(lambda d: log_likelihood_of_all(shards, model.model, d), options, lambda value: None)
     found = OwlQn(iterations=400, tolerance=0.0).minimise(objective, np.zeros(model.model.parameters), 0.05)
     assert 0 < np.count_nonzero(found.x) < len(found.x)
     assert subgradient_violation(found.x, objective(found.x)[1], 0.05) < 1e-3
@@ -388,17 +389,16 @@ def test_a_training_cut_short_goes_on_exactly(
     class StopError(Exception):
         pass
 
-    def stop(model: LvgD, report: object) -> None:
-        if (tmp_path / "c").exists():
-            raise StopError
+    def stop(progress: Progress) -> None:
+        raise StopError
 
     whole = LvgD(options=options, pruner=lvg).fit(trees)
     cut = LvgD(options=options, pruner=lvg)
     checkpoint = Checkpoint(tmp_path / "c", cut.identity())
     with pytest.raises(StopError):
-        cut.fit(trees, GradientTraining(checkpoint=checkpoint, after_epoch=stop))
+        cut.fit(trees, Training(after_steps(stop), checkpoint=checkpoint))
     again = LvgD(options=options, pruner=Lvg(subtypes=2, options=QUICK))
-    resumed = again.fit(trees, GradientTraining(checkpoint=checkpoint, resume=True))
+    resumed = again.fit(trees, Training(checkpoint=checkpoint, resume=True))
     np.testing.assert_array_equal(resumed.delta, whole.delta)
 
 
@@ -415,7 +415,7 @@ def test_held_out_trees_choose_the_leg(trees: list[Tree], lvg: Lvg) -> None:
         kept.append(model.delta)
         return -float(len(kept))
 
-    model = LvgD(options=SMALL, pruner=lvg).fit(trees, GradientTraining(score=score))
+    model = LvgD(options=SMALL, pruner=lvg).fit(trees, Training(score=score))
     np.testing.assert_allclose(model.delta, kept[0], rtol=1e-6)
 
 

@@ -28,8 +28,8 @@ from latree.kinds.gm_lveg.options import GmLvegOptions
 from latree.kinds.gm_lveg.parser import GmLveg
 from latree.kinds.lvg.options import LvgOptions
 from latree.kinds.lvg.parser import Lvg
-from latree.kinds.pruned import GradientTraining
 from latree.learning.checkpoint import Checkpoint
+from latree.learning.loop import Training, after_steps
 from latree.text.labels import LabelRules
 from tests.grammars import SEEDS
 from tests.mixtures import CASES, Case
@@ -166,7 +166,7 @@ def lvg(trees: list[Tree]) -> Lvg:
 
 def test_frequent_rules_get_components(trees: list[Tree], lvg: Lvg) -> None:
     seen: list[float] = []
-    how = GradientTraining(after_epoch=lambda model, report: seen.append(report.log_likelihood))
+    how = Training(after_steps(lambda progress: seen.append(progress.value)))
     model = GmLveg(options=GROWING, pruner=lvg).fit(trees, how)
     assert seen[-1] > seen[0]
     assert 1 < len(set(model.components.size.tolist())) <= 4  # doubled twice at most, and only some
@@ -180,8 +180,8 @@ def test_resuming_grows_the_same(trees: list[Tree], lvg: Lvg, tmp_path: Path) ->
     def fit(epochs: int, path: Path, resume: bool = False) -> GmLveg:
         fresh, scores = GmLveg(options=replace(GROWING, epochs=epochs), pruner=lvg), {1: 3.0, 2: 1.0, 3: 2.0}
         reports: list[int] = []
-        how = GradientTraining(
-            after_epoch=lambda model, report: reports.append(report.epoch),
+        how = Training(
+            after_steps(lambda progress: reports.append(progress.step)),
             score=lambda model: scores[reports[-1]],
             checkpoint=Checkpoint(path, fresh.identity()),
             resume=resume,

@@ -222,7 +222,7 @@ def test_the_probability_of_a_tree_is_a_sum_over_subtypes() -> None:
     trees = [Tree.read(line) for line in lines]
     model = Lvg(subtypes=4, options=QUICK).fit([*trees, *trees[:2]])
     for tree in trees:
-        (node,) = model.binarise([tree])
+        (node,) = model.prepare_data([tree])
         assert model.log_prob_tree(tree) == pytest.approx(math.log(subtype_sum(model, node)))
 
 

@@ -11,9 +11,8 @@ import pytest
 
 from latree import Hmm, load
 from latree.kinds.lvg.options import LvgOptions
-from latree.kinds.lvg.split_merge import Progress
-from latree.kinds.lvg.subtyped import Training
 from latree.kinds.lvg.tagger import LvgTagger
+from latree.learning.loop import Progress, Training
 from tests.command import toy_trees
 
 QUICK = LvgOptions.for_tagger(split_iterations=15, smooth_iterations=4)
@@ -37,7 +36,7 @@ def dev() -> Sentences:
 @pytest.fixture(scope="module")
 def trained(train: Sentences) -> tuple[LvgTagger, list[Progress]]:
     seen: list[Progress] = []
-    return LvgTagger(subtypes=4, options=QUICK).fit(train, Training(watch=seen.append)), seen
+    return LvgTagger(subtypes=4, options=QUICK).fit(train, Training(seen.append)), seen
 
 
 @pytest.fixture(scope="module")
@@ -69,8 +68,8 @@ def brute_force(model: LvgTagger, words: list[str], tags: list[int]) -> float:
 def test_the_likelihood_rises(trained: tuple[LvgTagger, list[Progress]], train: Sentences, dev: Sentences) -> None:
     model, seen = trained
     assert model.size.tolist() == [1] + [4] * len(model.grammar.tags)
-    for stage in (seen[:15], seen[19:34]):
-        values = [progress.log_likelihood for progress in stage]
+    for stage in (seen[:15], seen[20:35]):  # each round ends with word of it
+        values = [progress.value for progress in stage]
         assert {progress.stage for progress in stage} == {"split"}
         assert all(later >= earlier - 1e-9 * abs(earlier) for earlier, later in itertools.pairwise(values))
         assert values[-1] > values[0] + 1

@@ -279,7 +279,7 @@ def test_features_of_spans() -> None:
     first = len(changes.production)
     assert len(changes.delta) - first == len(spans.key) == len(model.learned.spans)
     np.testing.assert_allclose(changes.weight[first:], np.exp(model.learned.spans))
-    (batch,) = model.batches(model.examples(toy_trees("dev")[:1]))
+    (batch,) = model.batches(model.examples(model.prepare_data(toy_trees("dev")[:1])))
     items, keys = spans.keys(batch.gold, batch.words)
     words = [*model.lexical.units, "(edge)"]
     number = {int(key): first + k for k, key in enumerate(spans.key)}

@@ -18,7 +18,6 @@ from latree.kinds.lvg.parser import Lvg
 from latree.kinds.lvg.smoothing import Smoother
 from latree.kinds.lvg.split_merge import (
     Expectation,
-    Progress,
     Refined,
     _merge_into,
     first_grammar,
@@ -28,10 +27,9 @@ from latree.kinds.lvg.split_merge import (
     split,
     subtype_counts,
 )
-from latree.kinds.lvg.subtyped import Training
 from latree.kinds.parser import tagged_sentences
-from latree.learning.climbing import check_climb
 from latree.learning.latent_treebank import LatentTreebank
+from latree.learning.loop import Progress, Training, check_climb
 from latree.lexicon.options import LexiconOptions
 from latree.lexicon.words import Lexicon
 from latree.text.tree import Tree
@@ -57,7 +55,7 @@ def ignore(_: Progress) -> None:
 
 def prepared(trees: list[Tree], rare: int = 3) -> tuple[LatentTreebank, Floats]:
     """The treebank as training sees it, and its rules' counts."""
-    nodes = Lvg().binarise(trees)
+    nodes = Lvg().prepare_data(trees)
     grammar, counts = count_rules(nodes)
     sentences = tagged_sentences(grammar, nodes)
     lexicon = Lexicon.count(sentences, len(grammar.tags), "neutral", LexiconOptions(rare=rare))
@@ -123,16 +121,18 @@ def check_distributions(treebank: LatentTreebank, state: Refined) -> None:
 
 def test_em_never_lowers_the_likelihood() -> None:
     seen: list[Progress] = []
-    Lvg(rounds=3, options=QUICK).fit(toy_trees("dev"), Training(watch=seen.append))
-    starts = [k for k, progress in enumerate(seen) if progress.iteration == 1]
+    Lvg(rounds=3, options=QUICK).fit(toy_trees("dev"), Training(seen.append))
+    assert [progress.step for progress in seen if progress.model is not None] == [1, 2, 3]
+    seen = [progress for progress in seen if progress.model is None]
+    starts = [k for k, progress in enumerate(seen) if progress.done == 1]
     stages = [seen[i:j] for i, j in zip(starts, [*starts[1:], len(seen)], strict=True)]
     assert [(stage[0].stage, len(stage)) for stage in stages] == 3 * [("split", 12), ("merge", 6), ("smooth", 3)]
     for stage in stages:
-        values = [progress.log_likelihood for progress in stage]
+        values = [progress.value for progress in stage]
         if stage[0].stage != "smooth":
             assert all(later >= earlier - 1e-9 * abs(earlier) for earlier, later in itertools.pairwise(values))
             assert values[-1] > values[0] + 1
-    assert stages[-2][-1].log_likelihood > stages[1][-1].log_likelihood
+    assert stages[-2][-1].value > stages[1][-1].value
 
 
 def test_the_tolerance_ends_a_stage(bank: LatentTreebank, merged: Refined) -> None:

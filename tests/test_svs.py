@@ -24,6 +24,7 @@ from latree.kinds.svs.options import SvsOptions
 from latree.kinds.svs.relational_clusters import PairCounts
 from latree.kinds.svs.relations import ANY, HeadBinarization, Relation, relation_of
 from latree.learning.latent_treebank import LatentTreebank, LexicalLayout
+from latree.learning.loop import Progress, Training
 from latree.lexicon.options import LexiconOptions
 from latree.lexicon.words import Lexicon
 from latree.text.binary import Node, Symbol
@@ -397,22 +398,26 @@ def test_expectations_of_trees_equal_enumeration() -> None:
 def test_expected_occurrences_are_the_treebanks() -> None:
     """Whatever the concepts, every symbol is expected as often as it was seen."""
     counted, em, start = tiny_em()
-    after = em.run(start, 3, lambda *_: None)
+    after = em.run(start, range(3), 3, lambda *_: None)
     np.testing.assert_allclose(after.prior.sum(1), counted.counts.symbol.toarray().sum(1))
 
 
 def test_no_iterations_change_nothing() -> None:
     _, em, start = tiny_em()
-    assert em.run(start, 0, lambda *_: None) is start
+    assert em.run(start, range(0), 0, lambda *_: None) is start
 
 
 def test_em_never_lowers_the_likelihood(train: list[Tree]) -> None:
-    seen: list[tuple[int, int, float]] = []
-    options = SvsOptions(headwords=30, clusters=4, iterations=10, least=3, refinements=8)
-    Svs(options=options).fit(train, lambda *step: seen.append(step))
-    assert [step[:2] for step in seen] == [(k, 8) for k in range(1, 9)]
-    rises = np.diff([step[2] for step in seen])
-    assert (rises >= -1e-9 * abs(seen[0][2])).all()
+    seen: list[Progress] = []
+    options = SvsOptions(headwords=30, clusters=4, iterations=10, starts=2, least=3, refinements=12)
+    Svs(options=options).fit(train, Training(seen.append))
+    steps = [(progress.step, progress.stage) for progress in seen if progress.model is not None]
+    clustered, refined = "headwords clustered", "EM over the trees"
+    assert steps == [(1, clustered), (2, clustered), (3, refined), (4, refined)]
+    seen = [progress for progress in seen if progress.model is None and progress.stage == refined]
+    assert [(progress.done, progress.parts) for progress in seen] == [(k, 12) for k in range(1, 13)]
+    rises = np.diff([progress.value for progress in seen])
+    assert (rises >= -1e-9 * abs(seen[0].value)).all()
     assert rises.sum() > 0
 
 
@@ -420,12 +425,12 @@ def test_where_headwords_are_concepts_em_would_change_nothing(counted: Counted) 
     """Trees say which headword each constituent has; the parser does not run EM then."""
     start = counted.weights(head_relations(counted.counts.pairs), np.eye(13))
     after = FactoredEm(counted.treebank, counted.lexical(13), counted.structure, counted.width(13)).run(
-        start, 2, lambda *_: None
+        start, range(2), 2, lambda *_: None
     )
     for name in ("rule", "relation", "words"):
         np.testing.assert_allclose(getattr(after, name), getattr(start, name), atol=1e-12)
-    seen: list[int] = []
-    Svs(options=SvsOptions(headwords=3, clusters=0)).fit(counted.trees[:5], lambda *step: seen.append(1))
+    seen: list[Progress] = []
+    Svs(options=SvsOptions(headwords=3, clusters=0)).fit(counted.trees[:5], Training(seen.append))
     assert not seen
 
 
@@ -442,7 +447,7 @@ def test_a_fall_of_the_likelihood_is_reported() -> None:
     honest = em._expect
     em._expect = lambda weights: (next(falling), honest(weights)[1])  # type: ignore[method-assign]
     with pytest.raises(LatreeError, match=r"fell from -1\.0 to -2\.0"):
-        em.run(start, 2, lambda *_: None)
+        em.run(start, range(2), 2, lambda *_: None)
 
 
 # --- the parser

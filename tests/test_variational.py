@@ -20,7 +20,6 @@ from latree.kinds.lvg.options import LvgOptions, VariationalOptions
 from latree.kinds.lvg.parser import Lvg
 from latree.kinds.lvg.split_merge import (
     Expectation,
-    Progress,
     Refined,
     first_grammar,
     fit,
@@ -28,13 +27,13 @@ from latree.kinds.lvg.split_merge import (
     split,
     subtype_counts,
 )
-from latree.kinds.lvg.subtyped import Training
 from latree.kinds.lvg.variational import MeanField, contract, merged_halves, used
 from latree.kinds.lvg.variational_prior import RulePrior, WordPrior, break_stick, digamma
 from latree.kinds.parser import tagged_sentences
 from latree.kinds.registry import load
 from latree.learning.checkpoint import Checkpoint
 from latree.learning.latent_treebank import LatentTreebank
+from latree.learning.loop import Progress, Training, after_steps
 from latree.lexicon.options import LexiconOptions
 from latree.lexicon.words import Lexicon
 from latree.text.tree import Tree
@@ -59,7 +58,7 @@ def ignore(_: Progress) -> None:
 
 def prepared(trees: list[Tree], rounds: int = 1, noise: float = 20.0) -> tuple[LatentTreebank, Refined]:
     """A treebank, and a grammar whose symbols were split so often, halves well apart."""
-    nodes = Lvg().binarise(trees)
+    nodes = Lvg().prepare_data(trees)
     grammar, counts = count_rules(nodes)
     sentences = tagged_sentences(grammar, nodes)
     lexicon = Lexicon.count(sentences, len(grammar.tags), "neutral", LexiconOptions(rare=1))
@@ -221,7 +220,7 @@ def test_the_bound_never_falls(prior: VariationalOptions) -> None:
     treebank, state = prepared(toy_trees("dev"), rounds=2, noise=5.0)
     step = mean_field(treebank, state, prior)
     bounds: list[float] = []
-    fit(treebank, state, 30, "variational", lambda p: bounds.append(p.log_likelihood), step=step)
+    fit(treebank, state, 30, "variational", lambda p: bounds.append(p.value), step=step)
     assert len(bounds) == 30
     assert np.diff(bounds).min() > -1e-7 * abs(bounds[-1])
     assert bounds[-1] > bounds[0] + 10
@@ -389,13 +388,13 @@ def test_it_is_an_ordinary_model(tmp_path: Path) -> None:
 
 
 def test_a_training_taken_up_again_ends_where_it_would_have(tmp_path: Path) -> None:
-    def stop(_: Any, number: int) -> None:
+    def stop(progress: Progress) -> None:
         raise KeyboardInterrupt
 
     trees = toy_trees("dev")
     checkpoint = Checkpoint(tmp_path / "checkpoint", variational().identity())
     with pytest.raises(KeyboardInterrupt):
-        variational().fit(trees, Training(after_round=stop, checkpoint=checkpoint))
+        variational().fit(trees, Training(after_steps(stop), checkpoint=checkpoint))
     resumed = variational().fit(trees, Training(checkpoint=checkpoint, resume=True))
     np.testing.assert_array_equal(resumed.theta, variational().fit(trees).theta)
     for other in (Lvg(options=QUICK), variational(concentration=2.0)):
@@ -442,12 +441,13 @@ def test_command(tmp_path: Path) -> None:
 
 
 def test_command_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(self: Reporter, model: Any, number: int) -> None:
-        raise KeyboardInterrupt
+    def stop(self: Reporter, progress: Progress) -> None:
+        if progress.model is not None:
+            raise KeyboardInterrupt
 
     done(*COMMAND, "-o", tmp_path / "whole", "--quiet")
     with monkeypatch.context() as patched:
-        patched.setattr(Reporter, "after_round", stop)
+        patched.setattr(Reporter, "watch", stop)
         assert latree(*COMMAND, "-o", tmp_path / "model", "--quiet").code != 0
     assert (tmp_path / "model.checkpoint").exists()
     done(*COMMAND, "-o", tmp_path / "model", "--quiet", "--resume")

@@ -90,8 +90,8 @@ def _faults_told() -> Iterator[None]:
         yield
     except LatreeError as error:
         _leave(str(error))
-    except KeyboardInterrupt:
-        _leave("interrupted; what was printed before is complete", 130)
+    except KeyboardInterrupt as interrupt:
+        _leave(str(interrupt) or "interrupted; what was printed before is complete", 130)
     except BrokenPipeError:
         # The reader (head, less) has gone: leave quietly, and keep Python from flushing into the void.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -5,24 +5,22 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from latree.cli import common
 from latree.errors import LatreeError
+from latree.learning.checkpoint import Checkpoint
+from latree.learning.loop import Progress, Training
 
 if TYPE_CHECKING:
-    from latree.kinds.lvg.split_merge import Progress
     from latree.kinds.model import ForestModel
-    from latree.learning.adam import EpochReport
-    from latree.learning.checkpoint import Checkpoint
     from latree.text.formats import Column, Format, TaggedSentence
     from latree.text.tree import Tree
-
-
-Dev = Callable[[Any], dict[str, Any]] | None
 
 
 @dataclass(frozen=True)
@@ -38,29 +36,54 @@ class Plan:
     jobs: int = 1
 
 
-def run(model: Any, data: Iterable[Any], plan: Plan) -> None:
+def run(model: ForestModel[Any], data: Iterable[Any], plan: Plan) -> None:
     """Fit a model, score it, and write it to its file."""
-    started, quiet, score = time.process_time(), plan.quiet, _dev_score(plan)
-    data = common.with_progress(data, "reading", quiet)
-    if plan.resume and model.continues is None and not quiet:
-        common.note(f"a {model.kind} trains in one pass: there is nothing to resume, training from the start")
-    with common.telling_of_compilation(quiet):
-        model = _fit(model, data, score, plan)
+    started, reporter = time.process_time(), Reporter(plan.quiet)
+    score = None if plan.dev is None else partial(_score, reporter, plan)
+    checkpoint = Checkpoint(plan.output.with_name(f"{plan.output.name}.checkpoint"), model.identity())
+    with common.telling_of_compilation(plan.quiet):
+        _fit(model, data, Training(reporter.watch, score, checkpoint, plan.resume, plan.jobs), reporter)
     model.training |= {"command": shlex.join(["latree", *sys.argv[1:]]), **plan.about}
-    model.save(plan.output)  # before the dev score, which is not worth losing a model for
-    if model.continues is not None:
-        _checkpoint_path(plan).unlink(missing_ok=True)
-    if not quiet:
+    try:
+        if score is not None and "dev" not in model.training:
+            score(model)
+    finally:  # a score is not worth losing a model for
+        model.save(plan.output)
+        checkpoint.remove()
+    if not plan.quiet:
         if getattr(model.options, "estimator", "em") == "variational":
             common.note(f"subtypes used, of {model.options.prior.truncation} at most: {used_subtypes(model)}")
         common.note(f"{_size(model)}; {time.process_time() - started:.1f} CPU seconds; written to {plan.output}")
-    if score is not None and model.continues is None:
-        model.training["dev"] = score(model)
-        model.save(plan.output)
 
 
-def _checkpoint_path(plan: Plan) -> Path:
-    return plan.output.with_name(f"{plan.output.name}.checkpoint")
+def _fit(model: ForestModel[Any], data: Iterable[Any], training: Training, reporter: Reporter) -> None:
+    """Fit a model; after Ctrl-C say how to go on."""
+    assert training.checkpoint is not None
+    path = training.checkpoint.path
+    resumes = training.resume and path.exists()
+    if training.resume and not resumes and not reporter.quiet:
+        common.note(f"{path}: no checkpoint there; training from the start")
+    try:
+        model.fit(common.with_progress(data, "reading", reporter.quiet), training)
+    except KeyboardInterrupt:
+        reporter.clear()
+        raise KeyboardInterrupt(_interrupted(path, resumes or reporter.steps > 0)) from None
+
+
+def _interrupted(checkpoint: Path, is_good: bool) -> str:
+    """Say what a user can do after Ctrl-C."""
+    if is_good:
+        return f"interrupted; the same command with --resume goes on from {checkpoint}"
+    return "interrupted before anything was finished that a training could go on from"
+
+
+def _score(reporter: Reporter, plan: Plan, model: ForestModel[Any]) -> float:
+    """Score a model on the dev file; the figures go into its header."""
+    assert plan.dev is not None
+    with reporter.paused():
+        figures = score_dev(model, plan.dev, plan.form, plan.jobs, plan.quiet)
+    model.training["dev"] = {"data": Path(plan.dev).name, **figures}
+    return figures["f1"] if "f1" in figures else figures["token"]
 
 
 def _size(model: ForestModel[Any]) -> str:
@@ -69,70 +92,6 @@ def _size(model: ForestModel[Any]) -> str:
         f"{model.kind}: {len(grammar.symbols)} symbols, {len(grammar.rules)} rules, "
         f"{len(model.lexicon.vocabulary)} words"
     )
-
-
-def _dev_score(plan: Plan) -> Dev:
-    """How a model is scored on the dev file, for its header; None where there is no such file."""
-    dev = plan.dev
-    if dev is None:
-        return None
-    return lambda model: {"data": Path(dev).name, **score_dev(model, dev, plan.form, plan.jobs, plan.quiet)}
-
-
-def _fit(model: Any, data: Any, dev: Dev, plan: Plan) -> Any:
-    """Fit as the kind of model wants it."""
-    if model.continues is None:
-        return _fit_concepts(model, data, plan.quiet) if model.kind == "svs" else model.fit(data)
-    from latree.learning.checkpoint import Checkpoint
-
-    checkpoint = Checkpoint(_checkpoint_path(plan), model.identity())
-    if plan.resume and not checkpoint.path.exists():
-        common.note(f"{checkpoint.path}: no checkpoint there; training from the start")
-    fit = _fit_in_rounds if model.continues == "rounds" else _fit_in_epochs
-    return fit(model, data, dev, checkpoint, plan)
-
-
-def _fit_concepts(model: Any, data: Any, quiet: bool) -> Any:
-    """Fit in one go; on a terminal EM over the trees is followed by a line that changes."""
-    shown = not quiet and sys.stderr.isatty()
-
-    def watch(done: int, iterations: int, log_likelihood: float) -> None:
-        if shown:
-            line = f"EM over the trees {done}/{iterations}, log-likelihood {log_likelihood:.1f}"
-            print(f"\r\033[K{line}" + "\r\033[K" * (done == iterations), end="", file=sys.stderr, flush=True)
-
-    return model.fit(data, watch)
-
-
-def _fit_in_rounds(model: Any, data: Any, dev: Dev, checkpoint: Checkpoint, plan: Plan) -> Any:
-    """Fit by split and merge, scoring every round."""
-    from latree.kinds.lvg.subtyped import Training
-
-    def score(model: Any) -> None:
-        if dev is not None:
-            model.training["dev"] = dev(model)
-
-    reporter = Reporter(model.options.planned_rounds, plan.quiet, score)
-    return model.fit(data, Training(reporter.watch, reporter.after_round, checkpoint, plan.resume))
-
-
-def _fit_in_epochs(model: Any, data: Any, dev: Dev, checkpoint: Checkpoint, plan: Plan) -> Any:
-    """Fit by gradient; the best epoch on dev is kept."""
-    from latree.kinds.pruned import GradientTraining
-
-    def score(model: Any) -> float:
-        scores = dev(model) if dev is not None else {}
-        value: float = scores["f1"] if "f1" in scores else scores["token"]
-        if value > model.training.get("dev", {}).get("best", -1.0):
-            model.training["dev"] = {**scores, "best": value}
-        return value
-
-    reporter, chosen = (
-        EpochReporter(model.stages * model.options.epochs, plan.quiet),
-        score if dev is not None else None,
-    )
-    how = GradientTraining(reporter.watch, reporter.after_epoch, chosen, checkpoint, plan.resume, plan.jobs)
-    return model.fit(data, how)
 
 
 def read_all_trees(paths: Sequence[str], form: Format | None, kind: str) -> Iterator[Tree]:
@@ -216,70 +175,62 @@ def used_subtypes(model: Any) -> str:
 
 
 class Reporter:
-    """Shows where a training in rounds stands: a line that changes on a terminal, a line a round elsewhere."""
+    """Shows where a training stands: a line that changes on a terminal, a line a step elsewhere."""
 
-    def __init__(self, rounds: int, quiet: bool, score: Any) -> None:
-        self.rounds, self.quiet, self.score = rounds, quiet, score
-        self.number, self.started, self.took = 1, time.perf_counter(), 0.0
-        self.cpu = time.process_time()
-        self.reached = ""
-
-    def watch(self, progress: Progress) -> None:
-        objective = "lower bound" if progress.stage == "variational" else "log-likelihood"
-        self.reached = f"{objective} {progress.log_likelihood:.1f}"
-        if self.quiet or not sys.stderr.isatty():
-            return
-        line = (
-            f"round {self.number} of {self.rounds}, {progress.stage} {progress.iteration}/{progress.iterations}, "
-            f"{self.reached}{self._left()}"
-        )
-        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
-
-    def _left(self) -> str:
-        """A guess at the time left: a round takes about twice as long as the one before."""
-        if not self.took:
-            return ""
-        left = sum(self.took * 2**k for k in range(1, self.rounds - self.number + 2))
-        left -= time.perf_counter() - self.started
-        return f", about {max(left, 0):.0f} s left"
-
-    def after_round(self, model: Any, number: int) -> None:
-        self.took, self.number = time.perf_counter() - self.started, number + 1
-        if not self.quiet:
-            clear = "\r\033[K" if sys.stderr.isatty() else ""
-            print(clear, end="", file=sys.stderr)
-            common.note(
-                f"round {number} of {self.rounds}: {int(model.size.sum())} subtypes, "
-                f"{self.reached}, {time.process_time() - self.cpu:.1f} CPU seconds of training so far"
-            )
-        before = time.process_time()
-        self.score(model)
-        self.cpu += time.process_time() - before  # scoring is no part of the training
-        self.started = time.perf_counter()
-
-
-class EpochReporter:
-    """Shows where a training in epochs stands."""
-
-    def __init__(self, epochs: int, quiet: bool) -> None:
-        self.epochs, self.quiet, self.number = epochs, quiet, 1
+    def __init__(self, quiet: bool) -> None:
+        self.quiet, self.shown = quiet, not quiet and sys.stderr.isatty()
+        self.steps, self.part = 0, ""  # steps done, and the part of the model that is trained
+        self.took: list[float] = []  # by each step of this part
         self.started, self.cpu = time.perf_counter(), time.process_time()
 
-    def watch(self, done: int, batches: int, log_likelihood: float) -> None:
-        if done == 1:
-            self.started = time.perf_counter()
-        if self.quiet or not sys.stderr.isatty():
-            return
-        took = (time.perf_counter() - self.started) / max(done - 1, 1)
-        left = took * (batches * (self.epochs - self.number + 1) - done)
-        line = f"epoch {self.number} of {self.epochs}, batch {done}/{batches}, log P(T|w) {log_likelihood:.3f}"
-        print(f"\r\033[K{line}, about {left:.0f} s left", end="", file=sys.stderr, flush=True)
+    def watch(self, progress: Progress) -> None:
+        """Show a progress."""
+        if progress.inside != self.part:
+            self.part, self.took, self.started = progress.inside, [], time.perf_counter()
+        if progress.model is not None:
+            self._finish(progress)
+        elif self.shown:
+            stage = f"{progress.stage} {progress.done}/{progress.parts}"
+            line = f"{_place(progress)}, {stage}, {_reached(progress)}{self._left(progress)}"
+            print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
 
-    def after_epoch(self, model: Any, report: EpochReport) -> None:
-        self.number = report.epoch + 1
+    def _finish(self, progress: Progress) -> None:
+        self.steps += 1
+        self.took.append(time.perf_counter() - self.started)
+        self.started = time.perf_counter()
+        self.clear()
         if not self.quiet:
-            print("\r\033[K" if sys.stderr.isatty() else "", end="", file=sys.stderr)
-            common.note(
-                f"epoch {report.epoch} of {self.epochs}: log P(T|w) {report.log_likelihood:.3f} a sentence "
-                f"({report.sentences} sentences), {time.process_time() - self.cpu:.1f} CPU seconds so far"
-            )
+            seconds = time.process_time() - self.cpu
+            outcome = f"{progress.stage}, {_reached(progress)}"
+            common.note(f"{_place(progress)}: {outcome}, {seconds:.1f} CPU seconds of training so far")
+
+    def _left(self, progress: Progress) -> str:
+        """Guess the time left: a step to the one before is as that to the one before it, a first one as its parts."""
+        spent = time.perf_counter() - self.started
+        ratio = min(max(self.took[-1] / self.took[-2], 1.0), 2.0) if len(self.took) > 1 else 1.0
+        step = self.took[-1] * ratio if self.took else spent * progress.parts / max(progress.done, 1)
+        left = sum(step * ratio**k for k in range(progress.steps - progress.step + 1)) - spent
+        return f", about {max(left, 0):.0f} s left"
+
+    def clear(self) -> None:
+        """Take away the line that changes."""
+        if self.shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Leave out the time that scoring takes, which is no part of the training."""
+        cpu, wall = time.process_time(), time.perf_counter()
+        yield
+        self.cpu += time.process_time() - cpu
+        self.started += time.perf_counter() - wall
+
+
+def _place(progress: Progress) -> str:
+    inside = f"{progress.inside}: " if progress.inside else ""
+    return f"{inside}{progress.unit} {progress.step} of {progress.steps}"
+
+
+def _reached(progress: Progress) -> str:
+    digits = 1 if abs(progress.value) >= 1000 else 3
+    return f"{progress.objective} {progress.value:.{digits}f}"

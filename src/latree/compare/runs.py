@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
 from latree.errors import LatreeError
-from latree.kinds.jobs import interrupts_held
+from latree.kinds.jobs import Packed, pack, unpack
 from latree.kinds.parser import Parser
-from latree.kinds.registry import from_state
+from latree.parallel import Pool
 from latree.text.labels import LabelRules
 from latree.text.tree import Tree
 
@@ -72,45 +69,18 @@ def _headed(best: Tree | None, model: Parser, words: Sequence[str], k: int) -> d
 
 def run_all(models: Sequence[Parser], sentences: Sequence[Sequence[str]], k: int, jobs: int = 1) -> Iterator[Run]:
     """A run a model, in order; with several jobs so many models at once, each in a process of its own."""
-    if jobs > 1:
-        yield from _run_apart(models, sentences, k, jobs)
-    else:
+    if jobs <= 1:
         yield from (run(model, sentences, k) for model in models)
+        return
+    with Pool(min(jobs, len(models)), _keep, sentences, k) as pool:
+        yield from pool.stream(_run_packed, map(pack, models))
 
 
-def _run_apart(models: Sequence[Parser], sentences: Sequence[Sequence[str]], k: int, jobs: int) -> Iterator[Run]:
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(min(jobs, len(models)), context)
-    try:
-        states = ((model.kind, *model.state(), _options(model)) for model in models)
-        with interrupts_held():
-            futures = [pool.submit(_run_state, *state, sentences, k) for state in states]
-        for future in futures:
-            yield future.result()
-    except BrokenProcessPool:
-        raise LatreeError("a worker process died, perhaps for want of memory; try fewer --jobs") from None
-    except BaseException:  # an interrupt: nobody waits for what is under way
-        for worker in multiprocessing.active_children():
-            worker.terminate()
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+def _keep(sentences: Sequence[Sequence[str]], k: int) -> tuple[Sequence[Sequence[str]], int]:
+    return sentences, k
 
 
-def _options(model: Parser) -> dict[str, Any]:
-    return {name: getattr(model, name) for name in model.run_options}
-
-
-def _run_state(
-    kind: str,
-    header: Mapping[str, Any],
-    arrays: Mapping[str, Any],
-    options: Mapping[str, Any],
-    sentences: Sequence[Sequence[str]],
-    k: int,
-) -> Run:
+def _run_packed(kept: tuple[Sequence[Sequence[str]], int], packed: Packed) -> Run:
     """A run in a process of its own, to which models come as data."""
-    model: Any = from_state(kind, header, arrays)
-    for name, value in options.items():
-        setattr(model, name, value)
-    return run(model, sentences, k)
+    model: Any = unpack(packed)
+    return run(model, *kept)

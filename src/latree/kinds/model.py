@@ -28,6 +28,7 @@ from latree.inference.subtypes import Layout
 from latree.inference.sweep import Inference, infer, inside_only
 from latree.kinds.options import ModelOptions
 from latree.kinds.registry import kind_named
+from latree.learning.loop import Training
 from latree.lexicon.words import Lexicon
 
 Result = TypeVar("Result", bound=Analysis)
@@ -115,6 +116,21 @@ class ForestModel(ABC, Generic[Result]):
     def take_options(self, options: Any) -> None:
         """Use these options, in training or as a model file has them."""
         self.options = options
+
+    # -- training
+
+    def fit(self, data: Iterable[Any], training: Training | None = None) -> Self:
+        """Learn from trees or, to tag, from sentences as (words, tags)."""
+        self.learn(self.prepare_data(data), training or Training())
+        return self
+
+    @abstractmethod
+    def prepare_data(self, data: Iterable[Any]) -> list[Any]:
+        """Bring a treebank into the form that `learn` takes, which a pruner of this kind shares with its model."""
+
+    def learn(self, data: list[Any], training: Training) -> None:
+        """Learn from what `prepare_data` made."""
+        raise LatreeError(f"a {self.kind} is not trained: it is made of models that are")
 
     def identity(self) -> dict[str, Any]:
         """Describe what makes a training what it is, as JSON."""

@@ -134,10 +134,16 @@ class Parser(ForestModel[Parse]):
 
     # -- treebanks
 
-    def binarise(self, trees: Iterable[Tree]) -> list[Node]:
-        """Cleaned and binarised; trees without words are left out."""
-        cleaned = (self.labels.clean(tree) for tree in trees)
-        return [self.binarization.apply(tree) for tree in cleaned if tree is not None]
+    def prepare_data(self, data: Iterable[Tree]) -> list[Node]:
+        """Clean and binarise trees; those without words are left out."""
+        return [self.binarization.apply(tree) for tree in self.clean(data)]
+
+    def clean(self, trees: Iterable[Tree]) -> list[Tree]:
+        """Apply the label rules to trees; those without words are left out."""
+        cleaned = [tree for tree in map(self.labels.clean, trees) if tree is not None]
+        if not cleaned:
+            raise LatreeError("the treebank has no trees with words")
+        return cleaned
 
 
 def tagged_sentences(grammar: Grammar, nodes: Iterable[Node]) -> list[list[tuple[str, int]]]:

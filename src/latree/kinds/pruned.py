@@ -7,9 +7,9 @@ training are made once and kept, and always hold the gold analysis.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -20,7 +20,7 @@ from latree.errors import LatreeError
 from latree.files import part_of
 from latree.inference import decode
 from latree.inference.forest import Forest, Piece, UnknownRuleError, anchors, assemble, from_trees
-from latree.inference.grammar import tagged_words
+from latree.inference.grammar import inner_nodes, tagged_words
 from latree.inference.objectives import Objective
 from latree.inference.prune import Cascade
 from latree.inference.sampling import Drawer
@@ -29,9 +29,11 @@ from latree.inference.trellis import chain_rules, gold_chain
 from latree.kinds.model import ForestModel, Trouble
 from latree.kinds.parser import Parser
 from latree.kinds.tagger import Tagger
-from latree.learning.adam import EpochReport, Watch
-from latree.learning.checkpoint import Checkpoint, Standing, fingerprint
-from latree.text.tree import Tree
+from latree.learning.checkpoint import Standing, fingerprint
+from latree.learning.loop import Arrays, Trainee, Training
+from latree.text.binary import Node
+
+LOG_P = "log P(T|w) a sentence"  # what is raised
 
 
 class Example(NamedTuple):
@@ -46,21 +48,6 @@ def by_length(examples: Sequence[Example], size: int) -> list[list[Example]]:
     """Groups of so many sentences of like length."""
     ordered = sorted(examples, key=lambda one: len(one.words))
     return [ordered[k : k + size] for k in range(0, len(ordered), size)]
-
-
-@dataclass(frozen=True)
-class GradientTraining:
-    """How a training in epochs is watched."""
-
-    watch: Watch = lambda done, steps, log_likelihood: None
-    after_epoch: Callable[[Any, EpochReport], None] = lambda model, report: None
-    score: Callable[[Any], float] | None = None  # on held-out data: the best epoch's weights are kept
-    checkpoint: Checkpoint | None = None
-    resume: bool = False  # go on from the checkpoint, where there is one
-    jobs: int = 1  # processes, where a training can use several
-
-    def standing(self, treebank: str) -> Standing | None:
-        return self.checkpoint.read(treebank) if self.checkpoint is not None and self.resume else None
 
 
 class PrunedModel(ForestModel[Any]):
@@ -83,32 +70,14 @@ class PrunedModel(ForestModel[Any]):
 
     # -- training
 
-    @property
-    def stages(self) -> int:
-        """How often all epochs are gone through."""
-        return 1
+    def prepare_data(self, data: Iterable[Any]) -> list[Any]:
+        prepared: list[Any] = self.pruner.prepare_data(data)
+        return prepared
 
-    def fit(self, data: Iterable[Any], how: GradientTraining | None = None) -> Self:
-        """Train the pruner where need be, then the weights: on trees, or on sentences as (words, tags)."""
-        kept, how = self.usable(data), how or GradientTraining()
-        treebank = fingerprint(line.encode("utf-8", "surrogatepass") for line in self.lines(kept))
-        standing = how.standing(treebank)
-        if standing is None:
-            self.fit_pruner(kept)
-            self.adopt(self.pruner)
-        else:
-            self.take_over(standing.header, standing.model)
-        self.train(self.examples(kept), treebank, how, standing)
-        return self
-
-    def usable(self, data: Iterable[Any]) -> list[Any]:
-        """What can be trained on."""
-        return list(data)
-
-    def fit_pruner(self, data: list[Any]) -> None:
-        """Unless it is trained already."""
+    def fit_pruner(self, data: list[Any], training: Training) -> None:
+        """Train the pruner, unless it is trained already."""
         if not hasattr(self.pruner, "grammar"):
-            self.pruner.fit(data)
+            self.pruner.learn(data, training)
 
     @abstractmethod
     def lines(self, data: list[Any]) -> Iterator[str]:
@@ -117,12 +86,6 @@ class PrunedModel(ForestModel[Any]):
     @abstractmethod
     def examples(self, data: list[Any]) -> list[Example]:
         """The sentences with their gold analyses as forests."""
-
-    @abstractmethod
-    def train(
-        self, examples: Sequence[Example], treebank: str, how: GradientTraining, standing: Standing | None
-    ) -> None:
-        """Learn, from the start or from where a checkpoint stood."""
 
     @abstractmethod
     def take_over(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -257,18 +220,59 @@ class PrunedModel(ForestModel[Any]):
         return model
 
 
+class GradientTrainee(Trainee):
+    """A model that follows the gradient of log P(T | w); the best step on held-out data is kept."""
+
+    keeps_best = True
+
+    def __init__(self, model: Any, data: list[Any]) -> None:
+        """`data` is as `prepare_data` makes it."""
+        self.model, self.data = model, data
+
+    def fingerprint(self) -> str:
+        return fingerprint(line.encode("utf-8", "surrogatepass") for line in self.model.lines(self.data))
+
+    def begin(self, rng: np.random.Generator, training: Training) -> None:
+        """Train the pruner where need be, and begin with its grammar."""
+        self.model.fit_pruner(self.data, training.inside("pruner"))
+        self.model.adopt(self.model.pruner)
+        self.start(self.model.examples(self.data), rng)
+        self.open(training.jobs)
+
+    def resume(self, standing: Standing, training: Training) -> None:
+        self.model.take_over(standing.header, standing.model)
+        self.go_on(self.model.examples(self.data), standing.arrays)
+        self.open(training.jobs)
+
+    def usable(self, examples: Sequence[Example]) -> list[Example]:
+        """Leave out sentences that are too long to be trained on."""
+        return [one for one in examples if len(one.words) <= self.model.options.max_length]
+
+    @abstractmethod
+    def start(self, examples: Sequence[Example], rng: np.random.Generator) -> None:
+        """Make a model that nothing has been learned of, and what its training needs."""
+
+    @abstractmethod
+    def go_on(self, examples: Sequence[Example], state: Arrays) -> None:
+        """Make what the training needs, as it was."""
+
+    def open(self, jobs: int) -> None:
+        """Start so many processes, where a training can use several."""
+
+
 class PrunedParser(PrunedModel, Parser):
     """Learns from trees."""
 
     run_options = (*Parser.run_options, "cascade", "joint")
 
-    def lines(self, data: list[Tree]) -> Iterator[str]:
-        return (f"{tree}\n" for tree in data)
+    def lines(self, data: list[Node]) -> Iterator[str]:
+        for tree in data:
+            yield "\n".join([*map(repr, inner_nodes(tree)), *(word for word, _ in tagged_words(tree)), ""])
 
-    def examples(self, data: list[Tree]) -> list[Example]:
+    def examples(self, data: list[Node]) -> list[Example]:
         grammar = self.grammar
         tags, number, examples = len(grammar.tags), grammar.tag_index, []
-        for node in self.binarise(data):
+        for node in data:
             words, symbols = zip(*tagged_words(node), strict=True)
             entry = [{grammar.first_tag + t: i * tags + t for t in range(tags)} for i in range(len(words))]
             try:
@@ -301,9 +305,6 @@ class PrunedTagger(PrunedModel, Tagger):
     """Learns from tagged sentences, (words, tags)."""
 
     run_options = (*Tagger.run_options, "joint")
-
-    def usable(self, data: Iterable[Any]) -> list[Any]:
-        return [(tuple(words), tags) for words, tags in data if words]
 
     def lines(self, data: list[Any]) -> Iterator[str]:
         return ("\t".join([*words, *tags]) + "\n" for words, tags in data)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from latree.arrays import Floats
+from latree.errors import LatreeError
 from latree.inference.derivations import Derivation
 from latree.inference.forest import P, Piece, assemble
 from latree.inference.objectives import Objective
@@ -87,6 +88,13 @@ class Tagger(ForestModel[Tagging]):
         places = [i * len(self.grammar.tags) + tag for i, tag in enumerate(tags)]
         forest = assemble([gold_chain(self.rules, tags, places)], len(self.grammar.rules))
         return float(self.log_inside(forest, self.emissions(words))[0])
+
+    def prepare_data(self, data: Iterable[tuple[Sequence[str], Sequence[str]]]) -> list[Any]:
+        """Leave out sentences without words."""
+        kept = [(tuple(words), tags) for words, tags in data if words]
+        if not kept:
+            raise LatreeError("there are no sentences with words to train on")
+        return kept
 
     # -- the coarse pass
 

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from latree.arrays import Floats, Longs
-
-
-class EpochReport(NamedTuple):
-    """One pass over the treebank, or several that belong together."""
-
-    epoch: int
-    log_likelihood: float  # mean of log P(T | w) over the sentences
-    sentences: int
-
-
-Watch = Callable[[int, int, float], None]  # sees steps done, steps of the epoch, log P(T | w) a sentence so far
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Where a long training stands: written after every round or epoch, read to go on exactly from there.
+"""Where a training stands: written after every step, read to go on exactly from there.
 
 A checkpoint is a whole model file (it parses as it is) that also holds the training's own state.
 """
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from latree import files
 from latree.errors import LatreeError
+from latree.files import part_of
 
 _PREFIX = "checkpoint."
 
@@ -31,9 +32,9 @@ def fingerprint(parts: Iterable[bytes]) -> str:
 
 @dataclass(frozen=True)
 class Standing:
-    """What the next round needs."""
+    """What the next step needs."""
 
-    done: int  # rounds
+    done: int  # steps
     rng: np.random.Generator
     arrays: dict[str, NDArray[Any]]  # the training's own
     notes: dict[str, Any] = field(default_factory=dict)  # the same, of what is not arrays
@@ -47,15 +48,18 @@ class Checkpoint:
 
     path: Path
     options: dict[str, Any]
+    part: str = ""  # of the model, as "pruner", which is trained first and has the file to itself until it is done
 
-    def _identity(self, treebank: str) -> str:
-        return fingerprint([json.dumps(self.options, sort_keys=True).encode(), treebank.encode()])
+    def _options(self) -> str:
+        return fingerprint([json.dumps(self.options, sort_keys=True).encode()])
 
     def write(self, model: Any, treebank: str, standing: Standing) -> None:
         """`treebank` is its fingerprint."""
         header, arrays = model.state()
         header["checkpoint"] = {
-            "identity": self._identity(treebank),
+            "options": self._options(),
+            "part": self.part,
+            "treebank": treebank,
             "done": standing.done,
             "rng": standing.rng.bit_generator.state,
             "notes": standing.notes,
@@ -64,19 +68,21 @@ class Checkpoint:
         files.save(self.path, model.kind, header, arrays)
 
     def read(self, treebank: str) -> Standing | None:
-        """Where this training stood; None where there is no checkpoint."""
+        """Where this training stood; None where there is no checkpoint, or where it is of another part of the model."""
         if not self.path.exists():
             return None
         header, arrays = files.load(self.path)
-        kept = header.get("checkpoint", {})
-        if kept.get("identity") != self._identity(treebank):
+        stored = header.get("checkpoint", {})
+        same_options = stored.get("options") == self._options()
+        if same_options and stored["part"] != self.part:
+            return None
+        if not same_options or stored["treebank"] != treebank:
             raise LatreeError(
                 f"{self.path}: made with other options or another treebank; remove it, or train as it was made"
             )
         rng = np.random.default_rng()
-        rng.bit_generator.state = kept["rng"]
-        state = files.part_of(_PREFIX, arrays)
-        return Standing(int(kept["done"]), rng, state, kept["notes"], header, arrays)
+        rng.bit_generator.state = stored["rng"]
+        return Standing(int(stored["done"]), rng, part_of(_PREFIX, arrays), stored["notes"], header, arrays)
 
     def remove(self) -> None:
         self.path.unlink(missing_ok=True)

@@ -7,21 +7,17 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from latree.arrays import NONE, Floats
-from latree.errors import LatreeError
 from latree.inference.grammar import Grammar
 from latree.text.binary import Symbol
 
 
 def code_tags(
-    sentences: Iterable[tuple[Sequence[str], Sequence[str]]],
+    sentences: Sequence[tuple[Sequence[str], Sequence[str]]],
 ) -> tuple[list[str], list[list[tuple[str, int]]]]:
-    """The names of the tags, and the sentences with numbers for tags; those without words are left out."""
-    kept = [(words, tags) for words, tags in sentences if words]
-    if not kept:
-        raise LatreeError("there are no sentences with words to train on")
-    names = sorted({tag for _, tags in kept for tag in tags})
+    """The names of the tags, and the sentences with numbers for tags."""
+    names = sorted({tag for _, tags in sentences for tag in tags})
     number = {name: i for i, name in enumerate(names)}
-    return names, [[(word, number[tag]) for word, tag in zip(words, tags, strict=True)] for words, tags in kept]
+    return names, [[(word, number[tag]) for word, tag in zip(words, tags, strict=True)] for words, tags in sentences]
 
 
 def count_bigrams(sentences: Iterable[Sequence[tuple[str, int]]], tags: int) -> Floats:

@@ -24,26 +24,10 @@ from latree.inference.gaussian.sweeps import GaussianInference, gaussian_infer, 
 from latree.inference.search import Search
 from latree.kinds.gm_lveg.options import GmLvegOptions
 from latree.kinds.gm_lveg.start import Start, from_treebank, make_components
-from latree.kinds.gm_lveg.training import Batch, Learner, component_limit
-from latree.kinds.pruned import Example, GradientTraining, PrunedModel, by_length
-from latree.learning.adam import EpochReport
-from latree.learning.checkpoint import Standing
+from latree.kinds.gm_lveg.training import Batch, Epochs, component_limit
+from latree.kinds.pruned import Example, PrunedModel, by_length
+from latree.learning.loop import Training, train
 from latree.lexicon.lexical_rules import UNSEEN, LexicalRules
-
-
-class Best:
-    """The components and weights of the best epoch."""
-
-    def __init__(self, components: Components, weights: Mixtures, score: float = -np.inf) -> None:
-        self.components, self.weights, self.score = components, weights, score
-
-    def offer(self, components: Components, weights: Mixtures, score: float) -> None:
-        if score > self.score:
-            self.components, self.score = components, score
-            self.weights = Mixtures(*(part.copy() for part in weights))
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        return {"size": self.components.size, **self.weights._asdict()}
 
 
 class GaussianModel(PrunedModel):
@@ -58,57 +42,9 @@ class GaussianModel(PrunedModel):
 
     # -- training
 
-    def prepare_training(self, examples: Sequence[Example], standing: Standing | None) -> np.random.Generator:
-        """Lexical rules and weights to begin with, or as a checkpoint has them."""
-        if standing is not None:
-            self.take_over(standing.header, standing.model)
-            self.mixtures = Mixtures(**part_of("now.", standing.arrays))
-            return standing.rng
-        scheme, tags = self.pruner.lexicon.scheme, len(self.grammar.tags)
-        tagged = [list(zip(one.words, one.tags, strict=True)) for one in examples]
-        self.lexical = LexicalRules.of(tagged, scheme, tags, self.options.rare)
-        rng = np.random.default_rng(self.options.seed)
-        self.components, self.mixtures = self.start(rng)
-        return rng
-
-    def train(
-        self, examples: Sequence[Example], treebank: str, how: GradientTraining, standing: Standing | None
-    ) -> None:
-        """Adam on log P(T | w); without held-out data the last epoch's weights are kept."""
-        rng = self.prepare_training(examples, standing)
-        learner, best = self._learner_and_best(standing)
-        batches = self.batches([one for one in examples if len(one.words) <= self.options.max_length])
-        for epoch in range(standing.done + 1 if standing else 1, self.options.epochs + 1):
-            log_likelihood = learner.epoch(batches, rng, how.watch)
-            self.mixtures = learner.average()
-            how.after_epoch(self, EpochReport(epoch, log_likelihood, sum(batch.sentences for batch in batches)))
-            best.offer(self.components, self.mixtures, float(epoch) if how.score is None else how.score(self))
-            if self.options.grows_after(epoch):
-                self.mixtures = learner.grow(rng)
-                self.components = learner.components
-                batches = [batch.resized(self.components) for batch in batches]
-            if how.checkpoint is not None:
-                parts = {"now": learner.weights._asdict(), "mean": self.mixtures._asdict()}
-                parts |= {"best": best.to_arrays(), "adam": learner.adam.to_arrays()}
-                own = {f"{name}.{key}": array for name, part in parts.items() for key, array in part.items()}
-                how.checkpoint.write(self, treebank, Standing(epoch, rng, own, {"score": best.score}))
-        self.components = best.components
-        # As a file keeps them, so that a model is the same before and after.
-        self.mixtures = Mixtures(*(part.astype(np.float32).astype(np.float64) for part in best.weights))
-        if self.joint_by_score and how.score is not None:
-            self.joint = True
-            self.joint = how.score(self) > best.score
-
-    def _learner_and_best(self, standing: Standing | None) -> tuple[Learner, Best]:
-        """At the beginning, or as a checkpoint has them."""
-        learner = Learner(self.components, self.mixtures, self.options)
-        if standing is None:
-            return learner, Best(self.components, self.mixtures)
-        learner.adam.restore(part_of("adam.", standing.arrays))
-        learner.mean = Mixtures(**part_of("mean.", standing.arrays))
-        kept = part_of("best.", standing.arrays)
-        components = make_components(self.grammar, self.lexical, kept.pop("size"))
-        return learner, Best(components, Mixtures(**kept), standing.notes["score"])
+    def learn(self, data: list[Any], training: Training) -> None:
+        """Adam on log P(T | w)."""
+        train(Epochs(self, data), training, self.options.seed)
 
     def start(self, rng: np.random.Generator) -> Start:
         """The grammar to begin with: the treebank's."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,10 @@ from latree.kinds.gm_lveg.model import GaussianModel
 from latree.kinds.gm_lveg.options import GmLvegOptions
 from latree.kinds.gm_lveg.start import Cube, Start, from_subtypes
 from latree.kinds.lvg.parser import Lvg
-from latree.kinds.lvg.subtyped import Training
 from latree.kinds.parser import Parser
 from latree.kinds.pruned import PrunedParser
-from latree.text.tree import Tree
+from latree.learning.loop import Progress, Training
+from latree.text.binary import Node
 
 
 class GmLveg(GaussianModel, PrunedParser):
@@ -38,20 +39,24 @@ class GmLveg(GaussianModel, PrunedParser):
     def make_pruner(self) -> Lvg:
         return Lvg(**self.options.shared("rounds"))
 
-    def fit_pruner(self, data: list[Tree]) -> None:
-        """What the pruner is on the way, after so many rounds, serves as the source."""
+    def fit_pruner(self, data: list[Node], training: Training) -> None:
+        """Train the pruner; what it is on the way, after so many rounds, serves as the source."""
+        rounds, fresh = self.options.start_rounds, not hasattr(self.pruner, "grammar")
 
-        def keep(model: Lvg, number: int) -> None:
-            if number == self.options.start_rounds:
-                self.source = model.snapshot()
+        def watch(progress: Progress) -> None:
+            if isinstance(progress.model, Lvg) and progress.step == rounds:
+                self.source = progress.model.snapshot()
+            training.watch(progress)
 
-        if isinstance(self.pruner, Lvg) and not hasattr(self.pruner, "grammar"):
-            self.pruner.fit(data, Training(after_round=keep))
-        super().fit_pruner(data)
+        super().fit_pruner(data, replace(training, watch=watch))
         if self.options.start == "subtypes" and self.source is None:
-            labels, binarization = self.pruner.labels, self.pruner.binarization
-            rounds, seed = self.options.start_rounds, self.options.seed
-            self.source = Lvg(rounds=rounds, seed=seed, labels=labels, binarization=binarization).fit(data)
+            # The pruner was trained already, or has fewer rounds, or its training was taken up after that round.
+            self.source = Lvg(self.pruner.options, rounds=rounds) if fresh else self._default_source(rounds)
+            self.source.learn(data, Training(training.watch))
+
+    def _default_source(self, rounds: int) -> Lvg:
+        labels, binarization = self.pruner.labels, self.pruner.binarization
+        return Lvg(rounds=rounds, seed=self.options.seed, labels=labels, binarization=binarization)
 
     def start(self, rng: np.random.Generator) -> Start:
         if self.options.start == "treebank":

@@ -8,12 +8,13 @@ together in batches of sentences of like length, and kept; an epoch takes the ba
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from latree.arrays import NONE, Longs
 from latree.errors import LatreeError
+from latree.files import part_of
 from latree.inference.gaussian.limits import ComponentLimit
 from latree.inference.gaussian.mixtures import Components, Mixtures
 from latree.inference.gaussian.slots import SlotForest, resized
@@ -29,7 +30,14 @@ from latree.kinds.gm_lveg.growth import (
     regrow,
 )
 from latree.kinds.gm_lveg.options import GmLvegOptions
-from latree.learning.adam import Adam, Watch
+from latree.kinds.gm_lveg.start import make_components
+from latree.kinds.pruned import LOG_P, Example, GradientTrainee
+from latree.learning.adam import Adam
+from latree.learning.loop import Arrays, Progress, Score, Watch
+from latree.lexicon.lexical_rules import LexicalRules
+
+if TYPE_CHECKING:
+    from latree.kinds.gm_lveg.model import GaussianModel
 
 
 def component_limit(options: GmLvegOptions) -> ComponentLimit:
@@ -86,7 +94,7 @@ class Learner:
         for done, k in enumerate(rng.permutation(len(batches)), start=1):
             total += self.step(batches[k])
             sentences += batches[k].sentences
-            watch(done, len(batches), total / sentences)
+            watch(Progress("batch", done, len(batches), total / sentences, LOG_P))
         return total / sentences
 
     def step(self, batch: Batch) -> float:
@@ -131,3 +139,67 @@ class Learner:
         move_apart(grown, self.weights, slopes, options.apart, rng)
         self.components, self.count = grown.components, np.zeros(len(grown.source))
         return self.mean
+
+
+class Epochs(GradientTrainee):
+    """Passes over the treebank, some of which are followed by growth."""
+
+    unit = "epoch"
+    model: GaussianModel
+
+    @property
+    def steps(self) -> int:
+        return self.model.options.epochs
+
+    def start(self, examples: Sequence[Example], rng: np.random.Generator) -> None:
+        model, scheme = self.model, self.model.pruner.lexicon.scheme
+        tagged = [list(zip(one.words, one.tags, strict=True)) for one in examples]
+        model.lexical = LexicalRules.of(tagged, scheme, len(model.grammar.tags), model.options.rare)
+        model.components, model.mixtures = model.start(rng)
+        self.learner = Learner(model.components, model.mixtures, model.options)
+        self.batches = model.batches(self.usable(examples))
+
+    def go_on(self, examples: Sequence[Example], state: Arrays) -> None:
+        model = self.model
+        self.learner = Learner(model.components, Mixtures(**part_of("now.", state)), model.options)
+        self.learner.adam.restore(part_of("adam.", state))
+        self.learner.mean, self.learner.count = Mixtures(**part_of("mean.", state)), state["count"]
+        model.mixtures = self.learner.mean
+        self.batches = model.batches(self.usable(examples))
+
+    def state(self) -> Arrays:
+        learner, mean = self.learner, self.model.mixtures
+        parts = {"now": learner.weights._asdict(), "mean": mean._asdict(), "adam": learner.adam.to_arrays()}
+        named = {f"{name}.{key}": array for name, part in parts.items() for key, array in part.items()}
+        return named | {"count": learner.count}
+
+    def step(self, number: int, rng: np.random.Generator, watch: Watch) -> Progress:
+        if number > 1 and self.model.options.grows_after(number - 1):
+            self._grow(rng)
+        log_likelihood = self.learner.epoch(self.batches, rng, watch)
+        self.model.mixtures = self.learner.average()
+        sentences = sum(batch.sentences for batch in self.batches)
+        return Progress(f"{sentences} sentences", len(self.batches), len(self.batches), log_likelihood, LOG_P)
+
+    def _grow(self, rng: np.random.Generator) -> None:
+        self.model.mixtures = self.learner.grow(rng)
+        self.model.components = self.learner.components
+        self.batches = [batch.resized(self.learner.components) for batch in self.batches]
+
+    def learned(self) -> Arrays:
+        """The running mean, which is made anew after every epoch, and how many components each rule has."""
+        return {"size": self.model.components.size, **self.model.mixtures._asdict()}
+
+    def adopt(self, learned: Arrays) -> None:
+        model, weights = self.model, dict(learned)
+        model.components = make_components(model.grammar, model.lexical, weights.pop("size"))
+        model.mixtures = Mixtures(**weights)
+
+    def finish(self, score: Score | None, best: float) -> None:
+        """Round weights as a file keeps them, so that a model is the same before and after; try the joint model."""
+        model = self.model
+        model.mixtures = Mixtures(*(part.astype(np.float32).astype(np.float64) for part in model.mixtures))
+        if model.joint_by_score and score is not None:
+            model.joint, about = True, dict(model.training)
+            if score(model) <= best:
+                model.joint, model.training = False, about

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Self
+from collections.abc import Sequence
 
 from latree.kinds.tagger import Tagger
+from latree.learning.loop import Training
 from latree.learning.tag_bigrams import bigram_grammar, code_tags, count_bigrams
 from latree.lexicon.words import Lexicon
 
@@ -15,10 +15,9 @@ class Hmm(Tagger):
 
     kind = "hmm"
 
-    def fit(self, sentences: Iterable[tuple[Sequence[str], Sequence[str]]]) -> Self:
+    def learn(self, data: list[tuple[Sequence[str], Sequence[str]]], training: Training) -> None:
         """Count tag bigrams and words."""
-        names, coded = code_tags(sentences)
+        names, coded = code_tags(data)
         self.grammar, self.theta = bigram_grammar(names, count_bigrams(coded, len(names)))
         self.lexicon = Lexicon.count(coded, len(names), self.options.unknown, self.options.lexicon)
         self.prepare()
-        return self

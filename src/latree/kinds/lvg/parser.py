@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any
 
 from latree.arrays import Floats, Longs
-from latree.errors import LatreeError
 from latree.inference.forest import Forest, thin
 from latree.inference.forms.sparse import no_statistics, with_words
 from latree.inference.grammar import count_rules
 from latree.inference.prune import Cascade
 from latree.inference.sweep import infer
 from latree.kinds.lvg.options import LvgOptions
-from latree.kinds.lvg.subtyped import Subtyped, Training
+from latree.kinds.lvg.subtyped import Subtyped
+from latree.kinds.lvg.training import Rounds
 from latree.kinds.options import ModelOptions
 from latree.kinds.parser import Parser, tagged_sentences
 from latree.learning.latent_treebank import LatentTreebank
+from latree.learning.loop import Training, train
 from latree.lexicon.words import Lexicon
-from latree.text.tree import Tree
+from latree.text.binary import Node
 
 FAST = Cascade(1e-3, ((2, 1e-3),))
 ACCURATE = Cascade(1e-5, ((1, 1e-6), (2, 1e-6), (3, 1e-6)))
@@ -45,16 +46,12 @@ class Lvg(Subtyped, Parser):
         apart = {name: header[name] for name in ("labels", "binarization")}
         return LvgOptions.from_json(apart | header["split_merge"])
 
-    def fit(self, trees: Iterable[Tree], how: Training | None = None) -> Self:
-        """Learn the subtypes."""
-        nodes = self.binarise(trees)
-        if not nodes:
-            raise LatreeError("the treebank has no trees with words")
-        self.grammar, counts = count_rules(nodes)
-        sentences = tagged_sentences(self.grammar, nodes)
+    def learn(self, data: list[Node], training: Training) -> None:
+        self.grammar, counts = count_rules(data)
+        sentences = tagged_sentences(self.grammar, data)
         unsplit = Lexicon.count(sentences, len(self.grammar.tags), self.options.unknown, self.options.lexicon)
-        self.train_rounds(LatentTreebank.of(self.grammar, nodes, unsplit), counts, unsplit, how)
-        return self
+        treebank = LatentTreebank.of(self.grammar, data, unsplit)
+        train(Rounds(self, treebank, counts, unsplit), training, self.options.seed)
 
     @property
     def cascade(self) -> Cascade:

@@ -6,7 +6,6 @@ again, and draws sibling subtypes a little towards each other.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -19,8 +18,8 @@ from latree.inference.subtypes import History, Layout, averaging, normalise_rows
 from latree.inference.sweep import Inference, infer
 from latree.kinds.lvg.options import LvgOptions
 from latree.kinds.lvg.smoothing import Smoother
-from latree.learning.climbing import check_climb
 from latree.learning.latent_treebank import LatentTreebank, LexicalLayout, map_entries
+from latree.learning.loop import Progress, Watch, check_climb
 
 DROP = 0.1  # share of zeros among the cells from which on they are left out
 
@@ -44,18 +43,6 @@ class Counts(NamedTuple):
 
     rules: Floats
     words: Floats
-
-
-class Progress(NamedTuple):
-    """One EM iteration."""
-
-    stage: str
-    iteration: int
-    iterations: int
-    log_likelihood: float
-
-
-Watch = Callable[[Progress], None]
 
 
 def first_grammar(treebank: LatentTreebank, counts: Floats, options: LvgOptions, rng: np.random.Generator) -> Refined:
@@ -180,7 +167,7 @@ def fit(
         where = f"{stage}, iteration {iteration}"
         check_climb(before, log_likelihood, where, what=step.objective, rising=smoother is None)
         step.maximise(smoother)
-        watch(Progress(stage, iteration, iterations, log_likelihood))
+        watch(Progress(stage, iteration, iterations, log_likelihood, step.objective))
         if smoother is None and tolerance > 0 and log_likelihood - before < tolerance * treebank.words:
             break
         before = log_likelihood

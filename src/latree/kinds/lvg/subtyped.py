@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -12,39 +11,17 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
 from latree.arrays import Floats, Longs
-from latree.files import compact, pack_sparse, unpack_sparse
+from latree.files import pack_sparse, unpack_sparse
 from latree.inference.forms.sparse import Sparse, sparse
 from latree.inference.search import Search
 from latree.inference.subtypes import History, Layout, averaging, regroup
 from latree.inference.viterbi import viterbi_edges
 from latree.kinds.lvg.options import LvgOptions
-from latree.kinds.lvg.smoothing import Smoother, word_smoothing
+from latree.kinds.lvg.smoothing import word_smoothing
 from latree.kinds.lvg.split_merge import (
-    Expectation,
     Refined,
-    Watch,
-    first_grammar,
-    fit,
-    keep_all,
-    merge,
-    split,
-    subtype_counts,
 )
-from latree.kinds.lvg.variational import variational_round
 from latree.kinds.model import ForestModel
-from latree.learning.checkpoint import Checkpoint, Standing
-from latree.learning.latent_treebank import LatentTreebank
-from latree.lexicon.words import Lexicon
-
-
-@dataclass(frozen=True)
-class Training:
-    """How a training is watched and kept."""
-
-    watch: Watch = lambda progress: None  # sees every EM iteration
-    after_round: Callable[[Any, int], None] = lambda model, number: None  # sees the model after every round
-    checkpoint: Checkpoint | None = None
-    resume: bool = False  # go on from the checkpoint, where there is one
 
 
 class Level(NamedTuple):
@@ -81,56 +58,6 @@ class Subtyped(ForestModel[Any]):
     given_smoothing: Sequence[Floats] | None = None  # of an imported lexicon: how each tag's P(w | t_x) are mixed
 
     # -- training
-
-    def train_rounds(
-        self,
-        treebank: LatentTreebank,
-        counts: Floats,
-        unsplit: Lexicon,
-        how: Training | None = None,
-    ) -> None:
-        """Rounds of split, EM, merge, EM and smoothing (Petrov 2009, section 2.1), or under a prior (`variational`)."""
-        how = how or Training()
-        standing = how.checkpoint.read(treebank.fingerprint) if how.checkpoint is not None and how.resume else None
-        if standing is None:
-            done, rng = 0, np.random.default_rng(self.options.seed)
-            state = first_grammar(treebank, counts, self.options, rng)
-        else:
-            done, rng, state = standing.done, standing.rng, _refined(treebank, standing)
-        self._adopt(treebank, state, unsplit)
-        for number in range(done + 1, self.options.planned_rounds + 1):
-            state = self._round(treebank, state, rng, how.watch)
-            self._adopt(treebank, state, unsplit)
-            if how.checkpoint is not None:
-                own = {"theta": state.theta, "emissions": state.emissions}
-                how.checkpoint.write(self, treebank.fingerprint, Standing(number, rng, own))
-            how.after_round(self, number)
-
-    def _round(self, treebank: LatentTreebank, state: Refined, rng: np.random.Generator, watch: Watch) -> Refined:
-        options = self.options
-        if options.estimator == "variational":
-            return variational_round(treebank, state, options, rng, watch)
-        state = split(state, options, rng)
-        state = fit(treebank, state, options.split_iterations, "split", watch, options.tolerance)
-        if options.subtypes is None:
-            state = merge(treebank, state, options.merge_fraction)
-            state = fit(treebank, state, options.merge_iterations, "merge", watch, options.tolerance)
-        else:
-            state = keep_all(state)
-        lexical = treebank.lexical(state.layout)
-        smoother = Smoother(lexical, state.history, options.rule_smoothing, options.word_smoothing)
-        return fit(treebank, state, options.smooth_iterations, "smooth", watch, smoother=smoother)
-
-    def _adopt(self, treebank: LatentTreebank, state: Refined, unsplit: Lexicon) -> None:
-        """Make the trained grammar this model's own."""
-        lexical = treebank.lexical(state.layout)
-        step = Expectation(treebank.shared, lexical, state)
-        step.run()
-        self.size, self.history = state.layout.size, state.history
-        self.theta = compact(self.smoothed_rules(state, step.counts.rules))
-        self.frequency = subtype_counts(lexical, step.counts)
-        self.lexicon = lexical.lexicon(step.counts.words, unsplit)
-        self.prepare()
 
     def snapshot(self) -> Self:
         """The model as it is now, whatever further training makes of this one."""
@@ -215,13 +142,6 @@ class Subtyped(ForestModel[Any]):
         if "smoothing" in arrays:
             self.given_smoothing = _square_blocks(arrays["smoothing"], self.size[self.grammar.first_tag :])
         super().restore(header, arrays)
-
-
-def _refined(treebank: LatentTreebank, standing: Standing) -> Refined:
-    """The grammar in the making that a checkpoint holds."""
-    history = History.from_arrays(standing.model, int(standing.header["rounds"]))
-    layout = Layout(treebank.grammar, standing.model["size"])
-    return Refined(layout, standing.arrays["theta"], standing.arrays["emissions"], history)
 
 
 def _square_blocks(flat: Floats, size: Longs) -> list[Floats]:

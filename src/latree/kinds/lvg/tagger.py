@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Self
+from collections.abc import Sequence
 
 import numpy as np
 
 from latree.arrays import NONE, Floats
 from latree.kinds.lvg.split_merge import Refined
-from latree.kinds.lvg.subtyped import Subtyped, Training
+from latree.kinds.lvg.subtyped import Subtyped
+from latree.kinds.lvg.training import Rounds
 from latree.kinds.tagger import Tagger
 from latree.learning.latent_treebank import LatentTreebank
+from latree.learning.loop import Training, train
 from latree.learning.tag_bigrams import bigram_grammar, code_tags, count_bigrams
 from latree.lexicon.words import Lexicon
 
@@ -21,17 +22,15 @@ class LvgTagger(Subtyped, Tagger):
 
     kind = "lvg-tagger"
 
-    def fit(self, sentences: Iterable[tuple[Sequence[str], Sequence[str]]], how: Training | None = None) -> Self:
-        """Learn the subtypes from tagged sentences."""
-        names, coded = code_tags(sentences)
+    def learn(self, data: list[tuple[Sequence[str], Sequence[str]]], training: Training) -> None:
+        names, coded = code_tags(data)
         bigrams = count_bigrams(coded, len(names))
         self.grammar, _ = bigram_grammar(names, bigrams.copy())
         unsplit = Lexicon.count(coded, len(names), self.options.unknown, self.options.lexicon)
         counts = np.concatenate([bigrams[-1, :-1], bigrams[:-1, :-1].ravel(), bigrams[:-1, -1]])
         self.kinds = np.append((bigrams[-1] > 0).sum(), (bigrams[:-1] > 0).sum(1)).astype(np.float64)
         treebank = LatentTreebank.of_tags(self.grammar, coded, unsplit)
-        self.train_rounds(treebank, counts, unsplit, how)
-        return self
+        train(Rounds(self, treebank, counts, unsplit), training, self.options.seed)
 
     def smoothed_rules(self, state: Refined, counts: Floats) -> Floats:
         """Witten-Bell as in the plain tagger: a tag's subtypes all back off to how often each subtype occurs at all."""

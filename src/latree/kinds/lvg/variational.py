@@ -27,7 +27,6 @@ from latree.kinds.lvg.smoothing import Smoother
 from latree.kinds.lvg.split_merge import (
     Expectation,
     Refined,
-    Watch,
     fit,
     keep_all,
     split,
@@ -35,6 +34,7 @@ from latree.kinds.lvg.split_merge import (
 )
 from latree.kinds.lvg.variational_prior import RulePrior, WordPrior, half_sums
 from latree.learning.latent_treebank import LatentTreebank, LexicalLayout, map_entries
+from latree.learning.loop import Watch
 
 
 class MeanField(Expectation):

@@ -7,7 +7,6 @@ moved so that the correct tree, rather than tree and words, becomes likely.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,16 +25,12 @@ from latree.inference.viterbi import viterbi_edges
 from latree.kinds.lvg_d.loglinear import Batch, LogLinear, Weights, many_scales, one_scale
 from latree.kinds.lvg_d.options import LvgDOptions
 from latree.kinds.lvg_d.refinement import Refinement
-from latree.kinds.lvg_d.shards import Spread
 from latree.kinds.lvg_d.span_features import SpanFeatures, Words
-from latree.kinds.lvg_d.start import grown, log_rules, log_words, split_ports
-from latree.kinds.lvg_d.training import Objective, fit_leg, stochastic_passes
-from latree.kinds.pruned import Example, GradientTraining, PrunedModel, by_length
-from latree.learning.adam import EpochReport
-from latree.learning.checkpoint import Standing
+from latree.kinds.lvg_d.start import log_rules, log_words
+from latree.kinds.lvg_d.training import Legs
+from latree.kinds.pruned import Example, PrunedModel, by_length
+from latree.learning.loop import Training, train
 from latree.lexicon.lexical_rules import UNSEEN, LexicalRules
-
-LEAST_SPANS = 2  # gold spans that must have a feature
 
 
 class LoglinearModel(PrunedModel):
@@ -52,134 +47,19 @@ class LoglinearModel(PrunedModel):
 
     # -- training
 
-    @property
-    def stages(self) -> int:
-        """At several scales, from zero: before any split, and after each."""
-        if not self.options.scales or self.options.start == "generative":
-            return 1
-        trained = hasattr(self.pruner, "history")
-        rounds: int = self.pruner.history.rounds if trained else self.pruner.options.planned_rounds
-        return 1 + rounds
-
     def identity(self) -> dict[str, Any]:
         """Describe the training; at several scales the epochs say when subtypes are split, and none can follow."""
         return super().identity() | ({"epochs": self.options.epochs} if self.options.scales else {})
 
-    def train(
-        self, examples: Sequence[Example], treebank: str, how: GradientTraining, standing: Standing | None
-    ) -> None:
-        """Legs of L-BFGS or OWL-QN; at several scales some before every split.  The best leg of the last is kept."""
-        usable = [one for one in examples if len(one.words) <= self.options.max_length]
-        if standing is None:
-            done, rng, best = 0, np.random.default_rng(self.options.seed), -np.inf
-            self._begin(usable, rng)
-            chosen = self.delta
-        else:
-            done, rng, best = standing.done, standing.rng, standing.notes["score"]
-            self.delta, chosen = standing.arrays["now"], standing.arrays["best"]
-        batches = self.batches(usable)
-        if self.options.spans:
-            batches = self._add_spans(batches)
-        legs = self.options.epochs
-        with Spread(batches, how.jobs) as spread:
-            for epoch in range(done + 1, self.stages * legs + 1):
-                if (epoch - 1) % legs == 0:
-                    self._enter_stage(epoch > 1, batches, rng)
-                log_likelihood = self._leg(spread, len(usable), how)
-                how.after_epoch(self, EpochReport(epoch, log_likelihood, len(usable)))
-                score = float(epoch) if how.score is None else how.score(self)
-                if epoch > (self.stages - 1) * legs and score > best:  # before the last split nothing counts
-                    best, chosen = score, self.delta
-                if how.checkpoint is not None:
-                    own = {"now": self.delta, "best": chosen}
-                    how.checkpoint.write(self, treebank, Standing(epoch, rng, own, {"score": best}))
-        self.delta = chosen
-        if self.tree is not None:
-            self._collapse()
-            self.model = self._structure(self.size)
-        self.delta = self.delta.astype(np.float32).astype(np.float64)  # as a file keeps it
-        self.prepare()
+    def learn(self, data: list[Any], training: Training) -> None:
+        """Legs of L-BFGS or OWL-QN on log P(T | w)."""
+        train(Legs(self, data), training, self.options.seed)
 
-    def _enter_stage(self, divide: bool, batches: Sequence[Batch], rng: np.random.Generator) -> None:
-        if divide:
-            self._divide(rng)
-        self.delta = stochastic_passes(batches, self.model, self.delta, self.options, rng)
-
-    def _leg(self, spread: Spread, sentences: int, how: GradientTraining) -> float:
-        """The mean of log P(T | w) after it."""
-        seen, iterations, reached = 0, self.options.iterations, -np.inf
-
-        def watch(value: float) -> None:
-            nonlocal seen, reached
-            seen, reached = seen + 1, max(reached, value / sentences)
-            how.watch(min(seen, iterations), iterations, value / sentences)
-
-        objective = Objective(partial(spread.log_likelihood, self.model), self.options, watch)
-        self.delta = fit_leg(objective, self.delta)
-        self.prepare()
-        return reached
-
-    def _begin(self, examples: Sequence[Example], rng: np.random.Generator) -> None:
-        """Lexical rules, and a model that nothing has been learned of."""
-        tagged = [list(zip(one.words, one.tags, strict=True)) for one in examples]
-        scheme, tags = self.pruner.lexicon.scheme, len(self.grammar.tags)
-        self.lexical = LexicalRules.of(tagged, scheme, tags, 0, self.options.joined)
-        if self.options.scales:
-            self._begin_at_several_scales()
-        else:
-            self.size, self.model = self.pruner.size, self._structure(self.pruner.size)
-            noise = self.options.noise if self.options.start == "zero" else 0.0
-            self.delta = noise * rng.standard_normal(self.model.parameters)
-
-    def _begin_at_several_scales(self) -> None:
-        """From zero nothing is divided yet; else what the generative grammar tells apart."""
-        if self.options.start == "zero":
-            self.size = np.ones(len(self.grammar.symbols), np.int64)
-            self.tree = Refinement.whole(len(self.grammar.rules) + len(self.lexical.tag))
-            self.node_start = np.zeros(self.tree.nodes)
-        else:
-            if (self.pruner.size[1:] != 1 << self.pruner.history.rounds).any():
-                raise LatreeError("several scales begin at a grammar with a fixed number of subtypes, none merged")
-            self.size = self.pruner.size
-            self.tree, start = grown(self.pruner, self.lexical, self.options.floor, self.options.gain)
-            self.node_start = start.astype(np.float32).astype(np.float64)  # as a file keeps it
-        self.model, self.delta = self._structure(self.size), np.zeros(self.tree.nodes)
-
-    def _add_spans(self, batches: list[Batch]) -> list[Batch]:
-        """The features that gold analyses have, where a checkpoint has not told them already."""
-        if self.spans is None:
-            gold = [(batch.gold, batch.words) for batch in batches]
-            units, symbols = len(self.lexical.units), len(self.grammar.symbols)
-            self.spans = SpanFeatures.of(gold, units, symbols, LEAST_SPANS)
-            self.delta = np.append(self.delta, np.zeros(len(self.spans.key)))
-            self.model = self._structure(self.size)
-        return [batch.with_spans(self.spans) for batch in batches]
-
-    def _productions(self) -> int:
+    def productions(self) -> int:
         """How many of the parameters are theirs."""
         return len(self.delta) - (len(self.spans.key) if self.spans is not None else 0)
 
-    def _divide(self, rng: np.random.Generator) -> None:
-        """Nodes that matter are divided, after those that do not are dropped."""
-        assert self.tree is not None
-        self._collapse()
-        own, spans = np.split(self.delta, [self._productions()])
-        matter = (self.node_start + own != 0) | (self.tree.parent == NONE)
-        self.size = np.where(np.arange(len(self.size)) == 0, 1, 2 * self.size)
-        before, self.tree = self.tree.nodes, self.tree.divided(matter, split_ports(self.grammar, self.lexical))
-        fresh = self.options.noise * rng.standard_normal(self.tree.nodes - before)
-        self.node_start = np.append(self.node_start, np.zeros(len(fresh)))
-        self.delta = np.concatenate([own, fresh, spans])
-        self.model = self._structure(self.size)
-
-    def _collapse(self) -> None:
-        assert self.tree is not None
-        own, spans = np.split(self.delta, [self._productions()])
-        alive = self.tree.kept(self.node_start + own)
-        self.tree, self.node_start = self.tree.restricted(alive), self.node_start[alive]
-        self.delta = np.append(own[alive], spans)
-
-    def _structure(self, size: Longs) -> LogLinear:
+    def structure(self, size: Longs) -> LogLinear:
         """How parameters make weights, for so many subtypes and the scales as they are."""
         layout = Layout(self.grammar, size)
         if self.tree is not None:
@@ -284,7 +164,7 @@ class LoglinearModel(PrunedModel):
             count = np.diff(self.model.layout.start)
         else:
             top = self.tree.parent == NONE
-            weighs = self.node_start + self.delta[: self._productions()] != 0
+            weighs = self.node_start + self.delta[: self.productions()] != 0
             own = (self.tree.production < rules) & (top | weighs)
             count = np.bincount(self.tree.production[own], minlength=rules)
         return np.bincount(self.grammar.rules[:, 0], count, len(self.grammar.symbols)).astype(np.int64)
@@ -313,5 +193,5 @@ class LoglinearModel(PrunedModel):
             self.node_start = arrays["tree.start"].astype(np.float64)
         if "spans" in arrays:
             self.spans = SpanFeatures(arrays["spans"], len(self.lexical.units), len(self.grammar.symbols))
-        self.model = self._structure(self.size)
+        self.model = self.structure(self.size)
         self.prepare()

@@ -8,20 +8,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import minimize
 
-from latree.arrays import Floats
+from latree.arrays import NONE, Floats
 from latree.errors import LatreeError
 from latree.kinds.lvg_d.loglinear import Batch, LogLinear, log_likelihood
 from latree.kinds.lvg_d.options import LvgDOptions
+from latree.kinds.lvg_d.refinement import Refinement
+from latree.kinds.lvg_d.span_features import SpanFeatures
+from latree.kinds.lvg_d.start import grown, split_ports
+from latree.kinds.pruned import LOG_P, Example, GradientTrainee
 from latree.learning.adam import Adam
+from latree.learning.loop import Arrays, Progress, Score, Watch
 from latree.learning.owlqn import OwlQn
+from latree.learning.shards import Shards
+from latree.lexicon.lexical_rules import LexicalRules
+
+if TYPE_CHECKING:
+    from latree.kinds.lvg_d.model import LoglinearModel
 
 MEMORY = 10  # of L-BFGS
+LEAST_SPANS = 2  # gold spans that must have a feature
 
 ValueAndGradient = Callable[[Floats], tuple[float, Floats]]
+
+
+def log_likelihood_of_all(shards: Shards[Batch], model: LogLinear, delta: Floats) -> tuple[float, Floats]:
+    """Sum log P(T | w) over all sentences, and give its gradient with respect to delta."""
+    value, slope = shards.sum(_log_likelihood, model, delta)
+    return value, model.transposed @ slope
+
+
+def _log_likelihood(batches: Sequence[Batch], model: LogLinear, delta: Floats) -> tuple[float, Floats]:
+    return log_likelihood(batches, model, model.weights(delta))
 
 
 @dataclass(frozen=True)
@@ -65,3 +88,148 @@ def stochastic_passes(
             gradient = (model.transposed @ slope) / batch.sentences - options.ridge / sentences * delta
             adam.step("delta", delta, gradient, np.flatnonzero(gradient))
     return delta
+
+
+class Legs(GradientTrainee):
+    """Legs of the way uphill; at several scales, from zero, some before every split.  The best of the last is kept."""
+
+    unit = "leg"
+    model: LoglinearModel
+    shards: Shards[Batch] | None = None
+
+    @property
+    def steps(self) -> int:
+        return self.stages * self.model.options.epochs
+
+    @property
+    def stages(self) -> int:
+        """How often all legs are gone through: before any split, and after each."""
+        options = self.model.options
+        splits = options.scales and options.start == "zero"
+        return 1 + (self.model.pruner.history.rounds if splits else 0)
+
+    def counts(self, number: int) -> bool:
+        """Before the last split nothing counts."""
+        return number > (self.stages - 1) * self.model.options.epochs
+
+    def start(self, examples: Sequence[Example], rng: np.random.Generator) -> None:
+        model, options, usable = self.model, self.model.options, self.usable(examples)
+        tagged = [list(zip(one.words, one.tags, strict=True)) for one in usable]
+        scheme, tags = model.pruner.lexicon.scheme, len(model.grammar.tags)
+        model.lexical = LexicalRules.of(tagged, scheme, tags, 0, options.joined)
+        if options.scales:
+            self._start_at_several_scales()
+        else:
+            model.size, model.model = model.pruner.size, model.structure(model.pruner.size)
+            noise = options.noise if options.start == "zero" else 0.0
+            model.delta = noise * rng.standard_normal(model.model.parameters)
+        self._make_batches(usable)
+
+    def _start_at_several_scales(self) -> None:
+        """From zero nothing is divided yet; else what the generative grammar tells apart."""
+        model, options = self.model, self.model.options
+        if options.start == "zero":
+            model.size = np.ones(len(model.grammar.symbols), np.int64)
+            model.tree = Refinement.whole(len(model.grammar.rules) + len(model.lexical.tag))
+            model.node_start = np.zeros(model.tree.nodes)
+        else:
+            if (model.pruner.size[1:] != 1 << model.pruner.history.rounds).any():
+                raise LatreeError("several scales begin at a grammar with a fixed number of subtypes, none merged")
+            model.size = model.pruner.size
+            model.tree, start = grown(model.pruner, model.lexical, options.floor, options.gain)
+            model.node_start = start.astype(np.float32).astype(np.float64)  # as a file keeps it
+        model.model, model.delta = model.structure(model.size), np.zeros(model.tree.nodes)
+
+    def go_on(self, examples: Sequence[Example], state: Arrays) -> None:
+        self.model.delta = state["delta"]
+        self.model.prepare()
+        self._make_batches(self.usable(examples))
+
+    def _make_batches(self, examples: Sequence[Example]) -> None:
+        self.batches, self.sentences = self.model.batches(examples), len(examples)
+        if self.model.options.spans:
+            self._add_spans()
+
+    def _add_spans(self) -> None:
+        """Add the features that gold analyses have, where a checkpoint has not told them already."""
+        model = self.model
+        if model.spans is None:
+            gold = [(batch.gold, batch.words) for batch in self.batches]
+            units, symbols = len(model.lexical.units), len(model.grammar.symbols)
+            model.spans = SpanFeatures.of(gold, units, symbols, LEAST_SPANS)
+            model.delta = np.append(model.delta, np.zeros(len(model.spans.key)))
+            model.model = model.structure(model.size)
+        self.batches = [batch.with_spans(model.spans) for batch in self.batches]
+
+    def open(self, jobs: int) -> None:
+        self.shards = Shards(self.batches, jobs)
+
+    def close(self) -> None:
+        if self.shards is not None:
+            self.shards.close()
+
+    def step(self, number: int, rng: np.random.Generator, watch: Watch) -> Progress:
+        model, first = self.model, (number - 1) % self.model.options.epochs == 0
+        if first and number > 1:
+            divide(model, rng)
+        if first:
+            model.delta = stochastic_passes(self.batches, model.model, model.delta, model.options, rng)
+        reached = self._leg(watch)
+        iterations = model.options.iterations
+        return Progress(f"{self.sentences} sentences", iterations, iterations, reached, LOG_P)
+
+    def _leg(self, watch: Watch) -> float:
+        """Return the highest mean of log P(T | w) on the way."""
+        assert self.shards is not None
+        model, seen, reached, iterations = self.model, 0, -np.inf, self.model.options.iterations
+
+        def see(value: float) -> None:
+            nonlocal seen, reached
+            seen, reached = seen + 1, max(reached, value / self.sentences)
+            watch(Progress("iteration", min(seen, iterations), iterations, value / self.sentences, LOG_P))
+
+        objective = Objective(partial(log_likelihood_of_all, self.shards, model.model), model.options, see)
+        model.delta = fit_leg(objective, model.delta)
+        model.prepare()
+        return reached
+
+    def state(self) -> Arrays:
+        return self.learned()
+
+    def learned(self) -> Arrays:
+        return {"delta": self.model.delta}
+
+    def adopt(self, learned: Arrays) -> None:
+        self.model.delta = learned["delta"]
+
+    def finish(self, score: Score | None, best: float) -> None:
+        """Drop nodes that came to nothing, and round weights as a file keeps them."""
+        model = self.model
+        if model.tree is not None:
+            collapse(model)
+            model.model = model.structure(model.size)
+        model.delta = model.delta.astype(np.float32).astype(np.float64)
+        model.prepare()
+
+
+def divide(model: LoglinearModel, rng: np.random.Generator) -> None:
+    """Divide the nodes that matter, after those that do not are dropped."""
+    collapse(model)
+    assert model.tree is not None
+    productions, spans = np.split(model.delta, [model.productions()])
+    matter = (model.node_start + productions != 0) | (model.tree.parent == NONE)
+    model.size = np.where(np.arange(len(model.size)) == 0, 1, 2 * model.size)
+    before, model.tree = model.tree.nodes, model.tree.divided(matter, split_ports(model.grammar, model.lexical))
+    fresh = model.options.noise * rng.standard_normal(model.tree.nodes - before)
+    model.node_start = np.append(model.node_start, np.zeros(len(fresh)))
+    model.delta = np.concatenate([productions, fresh, spans])
+    model.model = model.structure(model.size)
+
+
+def collapse(model: LoglinearModel) -> None:
+    """Drop the nodes whose parameters are zero."""
+    assert model.tree is not None
+    productions, spans = np.split(model.delta, [model.productions()])
+    alive = model.tree.kept(model.node_start + productions)
+    model.tree, model.node_start = model.tree.restricted(alive), model.node_start[alive]
+    model.delta = np.append(productions[alive], spans)

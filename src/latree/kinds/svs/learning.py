@@ -8,7 +8,6 @@ headwords.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -17,10 +16,8 @@ from latree.arrays import Floats, Ints, Longs, starts
 from latree.inference.forms.factored import Factored, zeros_like
 from latree.inference.sweep import infer
 from latree.kinds.svs.counts import HeadCounts, Structure, normalised
-from latree.learning.climbing import check_climb
 from latree.learning.latent_treebank import LatentTreebank, LexicalLayout
-
-Watch = Callable[[int, int, float], None]  # sees iterations done, iterations in all, log-likelihood
+from latree.learning.loop import Progress, Watch, check_climb
 
 
 class SvsWeights(NamedTuple):
@@ -80,16 +77,17 @@ class FactoredEm:
 
     def __init__(self, treebank: LatentTreebank, lexical: LexicalLayout, structure: Structure, width: Longs) -> None:
         self.treebank, self.lexical, self.structure, self.width = treebank, lexical, structure, width
+        self.before = -np.inf  # the log-likelihood before the latest iteration
 
-    def run(self, weights: SvsWeights, iterations: int, watch: Watch) -> SvsWeights:
-        before = -np.inf
-        for iteration in range(1, iterations + 1):
+    def run(self, weights: SvsWeights, iterations: range, of: int, watch: Watch) -> SvsWeights:
+        """Some iterations, numbered from 0, of so many."""
+        for iteration in iterations:
             log_likelihood, stats = self._expect(weights)
-            check_climb(before, log_likelihood, f"trees, iteration {iteration}")
-            before = log_likelihood
+            check_climb(self.before, log_likelihood, f"trees, iteration {iteration + 1}")
+            self.before = log_likelihood
             rule = rule_weights(stats.rule, self.structure, self.treebank.grammar.rules)
             weights = SvsWeights(rule, normalised(stats.relation), stats.entry, self._occurrences(stats))
-            watch(iteration, iterations, log_likelihood)
+            watch(Progress("EM over the trees", iteration + 1, of, log_likelihood))
         return weights
 
     def _expect(self, weights: SvsWeights) -> tuple[float, Factored]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,24 +18,21 @@ from latree.inference.grammar import count_rules, normalise
 from latree.inference.objectives import Objective
 from latree.inference.results import Parse
 from latree.inference.search import Search
-from latree.inference.subtypes import Layout
 from latree.kinds.parser import Parser, tagged_sentences
 from latree.kinds.svs.choice import chosen_edges
-from latree.kinds.svs.counts import HeadCounts, Headwords, Structure, count_heads, head_relations, normalised, structure
+from latree.kinds.svs.counts import Headwords, Structure, normalised, structure
 from latree.kinds.svs.derivations import TreeForest, all_derivations
-from latree.kinds.svs.learning import FactoredEm, Watch, concepts_of_words, from_counts, smoothed
 from latree.kinds.svs.options import SvsOptions
-from latree.kinds.svs.relational_clusters import fit
 from latree.kinds.svs.relations import HeadBinarization, Relation
+from latree.kinds.svs.training import Concepts
 from latree.kinds.svs.vectors import ConstituentVector, Neighbour, Vector, read_vectors, similarity
-from latree.learning.latent_treebank import LatentTreebank
+from latree.learning.loop import Training, train
 from latree.lexicon.words import Lexicon, pack_strings, unpack_strings
 from latree.text.binary import Node
 from latree.text.heads import HeadRules
 from latree.text.tree import Tree
 
 Choice = Literal["vector", "concept"]
-BLUR = 0.1  # before EM over the trees
 
 
 class Svs(Parser):
@@ -45,6 +42,9 @@ class Svs(Parser):
     options: SvsOptions
     certifies = False
     run_options = (*Parser.run_options, "choice")
+    rule: Floats  # [rules, concepts] theta_M, smoothed
+    relation: Floats  # [relations, concepts, concepts] theta_L
+    prior: Floats  # [symbols, concepts] how often each occurs
     concept_of: Floats  # [headwords, concepts] P(i | h)
     choice: Choice = "vector"  # what `viterbi` means: one analysis for all concepts, or one for each
 
@@ -53,52 +53,21 @@ class Svs(Parser):
 
     # -- training
 
-    def fit(self, trees: Iterable[Tree], watch: Watch = lambda done, iterations, log_likelihood: None) -> Self:
-        """Counts; where headwords are clustered the EM of eqns 13 to 17; where asked for, EM over the trees."""
-        cleaned = [tree for tree in map(self.labels.clean, trees) if tree is not None]
-        if not cleaned:
-            raise LatreeError("the treebank has no trees with words")
+    def prepare_data(self, data: Iterable[Tree]) -> list[Node]:
+        """Clean trees, and make them binary by their heads."""
+        cleaned = self.clean(data)
         heads = self.options.heads or HeadRules.for_labels(node.label for tree in cleaned for node in tree.nodes())
         self.binarization = HeadBinarization.of(cleaned, heads, self.options.least)  # type: ignore[assignment]
-        nodes = [self.binarization.apply(tree) for tree in cleaned]
-        self.grammar, counts = count_rules(nodes)
+        return [self.binarization.apply(tree) for tree in cleaned]
+
+    def learn(self, data: list[Node], training: Training) -> None:
+        """Counts; where headwords are clustered the EM of eqns 13 to 17; where asked for, EM over the trees."""
+        self.grammar, counts = count_rules(data)
         self.structure = structure(self.grammar, counts, self.options.least)
         self.theta = normalise(self.grammar.rules, counts, len(self.grammar.symbols))
-        sentences = tagged_sentences(self.grammar, nodes)
+        sentences = tagged_sentences(self.grammar, data)
         unsplit = Lexicon.count(sentences, len(self.grammar.tags), self.options.unknown, self.options.lexicon)
-        self._learn(nodes, LatentTreebank.of(self.grammar, nodes, unsplit), unsplit, watch)
-        self.prepare()
-        return self
-
-    def _learn(self, nodes: list[Node], treebank: LatentTreebank, unsplit: Lexicon, watch: Watch) -> None:
-        """Concepts, then theta_M, theta_L, preterminals and priors."""
-        self.headwords = Headwords.of(nodes, self.options.headwords)
-        counts = count_heads(self.grammar, self.structure, nodes, self.headwords)
-        relation = self._concepts(counts)
-        lexical = treebank.lexical(Layout(self.grammar, self.widths()))
-        heads = self.headwords.numbers([treebank.vocabulary[word] for word in lexical.entries.word])
-        weights = from_counts(counts, relation, self.concept_of, self.structure, lexical, heads)
-        if self.options.refines:
-            em = FactoredEm(treebank, lexical, self.structure, self.widths())
-            weights = em.run(weights, self.options.refinements, watch)
-            self.concept_of = concepts_of_words(weights, heads, len(self.concept_of))
-        rules, tokens = self.grammar.rules, self.options.rule_smoothing
-        self.rule = smoothed(weights.rule, weights.prior, self.theta, self.structure, rules, tokens)
-        self.relation, self.prior = weights.relation, weights.prior
-        self.lexicon = lexical.lexicon(weights.words, unsplit)
-
-    def _concepts(self, counts: HeadCounts) -> Floats:
-        """P(i | h), and beside it L(l), which is returned."""
-        if self.options.clusters == 0:
-            self.concept_of = np.eye(counts.pairs.headwords)
-            return head_relations(counts.pairs)
-        clusters = fit(
-            counts.pairs, self.options.clusters, self.options.iterations, self.options.seed, self.options.starts
-        )
-        if self.options.refines:
-            clusters = clusters.blurred(BLUR)
-        self.concept_of = clusters.concept_given_word()
-        return clusters.child_given_parent
+        train(Concepts(self, data, unsplit), training, self.options.seed)
 
     # -- tables
 

@@ -20,7 +20,7 @@ takes concepts squared is done once for all of them, and an entry by itself take
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,16 +28,14 @@ import numpy as np
 from latree.arrays import Floats, Longs
 from latree.errors import LatreeError
 from latree.jit import kernel
-from latree.learning.climbing import check_climb
-
-Watch = Callable[[int, float], None]
+from latree.learning.loop import Progress, Watch, check_climb
 
 
 @dataclass(frozen=True)
 class PairCounts:
     """How often `child` stands under `parent` in `relation`: an entry a row; headwords and relations are numbers.
 
-    An entry may occur more than once, and in any order; `fit` sorts them and adds them up.
+    An entry may occur more than once, and in any order; `sorted` sorts them and adds them up.
     """
 
     parent: Longs  # h of the paper, by entry
@@ -111,47 +109,48 @@ class Clusters:
         )
 
 
-def fit(
-    counts: PairCounts,
-    concepts: int,
-    iterations: int = 100,
-    seed: int = 0,
-    starts: int = 1,
-    watch: Watch = lambda iteration, log_likelihood: None,
-) -> Clusters:
-    """EM from random starts, all of whose parameters are drawn by `seed`; of several, the likeliest clusters are kept.
+@dataclass
+class Clustering:
+    """EM from random starts, of which the likeliest clusters are kept."""
 
-    `watch` sees each iteration's number, from 1, and the log-likelihood (natural, without P(l)) before it; EM stops
-    early where that no longer rises at all.  Without a single pair everything is uniform.
-    """
-    if concepts < 1:
-        raise LatreeError(f"the number of concepts must be 1 or more, not {concepts}")
-    if iterations < 0:
-        raise LatreeError(f"the number of iterations must be 0 or more, not {iterations}")
-    if starts < 1:
-        raise LatreeError(f"the number of starts must be 1 or more, not {starts}")
-    table = counts.sorted()
-    if not len(table.count):
-        return uniform(counts.headwords, counts.relations, concepts)
-    tries = (
-        _climb(table, random_start(counts.headwords, counts.relations, concepts, (seed, start)), iterations, watch)
-        for start in range(starts)
-    )
-    return max(tries, key=lambda clusters: expectation(table, clusters).log_likelihood)
+    counts: PairCounts
+    concepts: int
+    iterations: int = 100
+    best: float = -np.inf  # the log-likelihood (natural, without P(l)) of the likeliest clusters so far
 
+    def __post_init__(self) -> None:
+        if self.concepts < 1:
+            raise LatreeError(f"the number of concepts must be 1 or more, not {self.concepts}")
+        if self.iterations < 0:
+            raise LatreeError(f"the number of iterations must be 0 or more, not {self.iterations}")
+        self.table = self.counts.sorted()
 
-def _climb(table: PairCounts, clusters: Clusters, iterations: int, watch: Watch) -> Clusters:
-    seen = _seen_words(table)
-    before = -np.inf
-    for iteration in range(1, iterations + 1):
-        expected = expectation(table, clusters)
-        check_climb(before, expected.log_likelihood, f"relational clusters, iteration {iteration}")
-        watch(iteration, expected.log_likelihood)
-        if expected.log_likelihood <= before:
-            break
-        clusters = maximise(expected, seen)
-        before = expected.log_likelihood
-    return clusters
+    def try_start(self, seed: int | Sequence[int], kept: Clusters | None, watch: Watch) -> Clusters:
+        """Run EM from the start that `seed` draws; return these clusters or those kept so far, the likelier ones.
+
+        EM stops early where the likelihood no longer rises at all.  Without a single pair everything is uniform.
+        """
+        shape = self.counts.headwords, self.counts.relations, self.concepts
+        if not len(self.table.count):
+            return uniform(*shape)
+        clusters = self._climb(random_start(*shape, seed), watch)
+        reached = expectation(self.table, clusters).log_likelihood
+        if kept is not None and reached <= self.best:
+            return kept
+        self.best = reached
+        return clusters
+
+    def _climb(self, clusters: Clusters, watch: Watch) -> Clusters:
+        seen, before = _seen_words(self.table), -np.inf
+        for iteration in range(1, self.iterations + 1):
+            expected = expectation(self.table, clusters)
+            check_climb(before, expected.log_likelihood, f"relational clusters, iteration {iteration}")
+            watch(Progress("clustering headwords", iteration, self.iterations, expected.log_likelihood))
+            if expected.log_likelihood <= before:
+                break
+            clusters = maximise(expected, seen)
+            before = expected.log_likelihood
+        return clusters
 
 
 def uniform(headwords: int, relations: int, concepts: int) -> Clusters:

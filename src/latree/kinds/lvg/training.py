@@ -1,0 +1,97 @@
+"""How subtypes are learned, round by round: split, EM, merge, EM and smoothing, or under a prior (`variational`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from latree.arrays import Floats
+from latree.files import compact
+from latree.inference.subtypes import History, Layout
+from latree.kinds.lvg.smoothing import Smoother
+from latree.kinds.lvg.split_merge import (
+    Expectation,
+    Refined,
+    first_grammar,
+    fit,
+    keep_all,
+    merge,
+    split,
+    subtype_counts,
+)
+from latree.kinds.lvg.variational import variational_round
+from latree.learning.checkpoint import Standing
+from latree.learning.latent_treebank import LatentTreebank
+from latree.learning.loop import Arrays, Progress, Trainee, Training, Watch
+from latree.lexicon.words import Lexicon
+
+if TYPE_CHECKING:
+    from latree.kinds.lvg.subtyped import Subtyped
+
+
+class Rounds(Trainee):
+    """Rounds of split and merge (Petrov 2009, section 2.1)."""
+
+    unit = "round"
+    model: Subtyped
+
+    def __init__(self, model: Subtyped, treebank: LatentTreebank, counts: Floats, unsplit: Lexicon) -> None:
+        """`counts` are those of the grammar's rules, `unsplit` is the lexicon of tags without subtypes."""
+        self.model, self.treebank, self.rule_counts, self.unsplit = model, treebank, counts, unsplit
+
+    @property
+    def steps(self) -> int:
+        return self.model.options.planned_rounds
+
+    def fingerprint(self) -> str:
+        return self.treebank.fingerprint
+
+    def begin(self, rng: np.random.Generator, training: Training) -> None:
+        self._take(first_grammar(self.treebank, self.rule_counts, self.model.options, rng))
+
+    def resume(self, standing: Standing, training: Training) -> None:
+        history = History.from_arrays(standing.model, int(standing.header["rounds"]))
+        layout = Layout(self.treebank.grammar, standing.model["size"])
+        self._take(Refined(layout, standing.arrays["theta"], standing.arrays["emissions"], history))
+
+    def step(self, number: int, rng: np.random.Generator, watch: Watch) -> Progress:
+        latest = Progress("", 0, 0, -np.inf)
+
+        def keep_latest(progress: Progress) -> None:
+            nonlocal latest
+            latest = progress
+            watch(progress)
+
+        self._take(self._round(rng, keep_latest))
+        return latest._replace(stage=f"{self.grammar.subtypes} subtypes")
+
+    def _round(self, rng: np.random.Generator, watch: Watch) -> Refined:
+        treebank, grammar, options = self.treebank, self.grammar, self.model.options
+        if options.estimator == "variational":
+            return variational_round(treebank, grammar, options, rng, watch)
+        grammar = split(grammar, options, rng)
+        grammar = fit(treebank, grammar, options.split_iterations, "split", watch, options.tolerance)
+        if options.subtypes is None:
+            grammar = merge(treebank, grammar, options.merge_fraction)
+            grammar = fit(treebank, grammar, options.merge_iterations, "merge", watch, options.tolerance)
+        else:
+            grammar = keep_all(grammar)
+        lexical = treebank.lexical(grammar.layout)
+        smoother = Smoother(lexical, grammar.history, options.rule_smoothing, options.word_smoothing)
+        return fit(treebank, grammar, options.smooth_iterations, "smooth", watch, smoother=smoother)
+
+    def _take(self, grammar: Refined) -> None:
+        """Go on with this grammar, and make it the model's."""
+        self.grammar, model = grammar, self.model
+        lexical = self.treebank.lexical(grammar.layout)
+        step = Expectation(self.treebank.shared, lexical, grammar)
+        step.run()
+        model.size, model.history = grammar.layout.size, grammar.history
+        model.theta = compact(model.smoothed_rules(grammar, step.counts.rules))
+        model.frequency = subtype_counts(lexical, step.counts)
+        model.lexicon = lexical.lexicon(step.counts.words, self.unsplit)
+        model.prepare()
+
+    def state(self) -> Arrays:
+        return {"theta": self.grammar.theta, "emissions": self.grammar.emissions}

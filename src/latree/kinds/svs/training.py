@@ -1,0 +1,124 @@
+"""How concepts are learned: headwords are clustered from several starts, then EM goes on over the trees.
+
+Every start is a step of the training, and so are some iterations of EM over the trees together.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from latree.arrays import Floats
+from latree.files import part_of
+from latree.inference.subtypes import Layout
+from latree.kinds.svs.counts import Headwords, count_heads, head_relations
+from latree.kinds.svs.learning import FactoredEm, SvsWeights, concepts_of_words, from_counts, smoothed
+from latree.kinds.svs.relational_clusters import Clustering, Clusters
+from latree.learning.checkpoint import Standing
+from latree.learning.latent_treebank import LatentTreebank
+from latree.learning.loop import Arrays, Progress, Trainee, Training, Watch
+from latree.lexicon.words import Lexicon
+from latree.text.binary import Node
+
+if TYPE_CHECKING:
+    from latree.kinds.svs.model import Svs
+
+BLUR = 0.1  # before EM over the trees
+TOGETHER = 10  # iterations of EM over the trees in a step
+
+
+class Concepts(Trainee):
+    """Concepts, then theta_M, theta_L, preterminals and priors."""
+
+    scored = False  # nothing is chosen by a score, and steps are many
+    model: Svs
+    clusters: Clusters | None = None  # the likeliest so far
+    weights: SvsWeights | None = None  # once EM over the trees has begun
+
+    def __init__(self, model: Svs, data: list[Node], unsplit: Lexicon) -> None:
+        """`unsplit` is the lexicon of tags without concepts."""
+        self.model, self.options, self.unsplit = model, model.options, unsplit
+        self.treebank = LatentTreebank.of(model.grammar, data, unsplit)
+        model.headwords = Headwords.of(data, self.options.headwords)
+        self.head_counts = count_heads(model.grammar, model.structure, data, model.headwords)
+        concepts = self.options.clusters or self.head_counts.pairs.headwords
+        self.width = np.where(np.arange(len(model.grammar.symbols)) == 0, 1, concepts)
+        self.lexical = self.treebank.lexical(Layout(model.grammar, self.width))
+        vocabulary, entries = self.treebank.vocabulary, self.lexical.entries
+        self.heads = model.headwords.numbers([vocabulary[word] for word in entries.word])
+        self.em = FactoredEm(self.treebank, self.lexical, model.structure, self.width)
+
+    @cached_property
+    def clustering(self) -> Clustering:
+        return Clustering(self.head_counts.pairs, self.options.clusters, self.options.iterations)
+
+    @property
+    def starts(self) -> int:
+        """How many steps come before EM over the trees."""
+        return max(self.options.starts, 1) if self.options.clusters > 0 else 0
+
+    @property
+    def steps(self) -> int:
+        return self.starts + (-(-self.options.refinements // TOGETHER) if self.options.refines else 0)
+
+    def fingerprint(self) -> str:
+        return self.treebank.fingerprint
+
+    def begin(self, rng: np.random.Generator, training: Training) -> None:
+        if self.starts == 0:
+            self.model.concept_of = np.eye(self.head_counts.pairs.headwords)
+            self._take(self._count(head_relations(self.head_counts.pairs)))
+
+    def resume(self, standing: Standing, training: Training) -> None:
+        state, self.model.concept_of = standing.arrays, standing.model["svs.concept_of"]
+        self.clusters = Clusters(**part_of("clusters.", state))
+        self.clustering.best = float(state["reached"][0])
+        if weights := part_of("weights.", state):
+            self.weights, self.em.before = SvsWeights(**weights), float(state["reached"][1])
+        self._take(self.weights or self._count_clusters(self.clusters))
+
+    def state(self) -> Arrays:
+        parts = {"clusters": vars(self.clusters), "weights": self.weights._asdict() if self.weights else {}}
+        named = {f"{name}.{key}": array for name, part in parts.items() for key, array in part.items()}
+        return named | {"reached": np.array([self.clustering.best, self.em.before])}
+
+    def step(self, number: int, rng: np.random.Generator, watch: Watch) -> Progress:
+        if number <= self.starts:
+            return self._cluster(number, watch)
+        return self._refine((number - self.starts - 1) * TOGETHER, watch)
+
+    def _cluster(self, number: int, watch: Watch) -> Progress:
+        """Cluster the headwords from one more start (eqns 13 to 17)."""
+        self.clusters = self.clustering.try_start((self.options.seed, number - 1), self.clusters, watch)
+        self._take(self._count_clusters(self.clusters))
+        return Progress("headwords clustered", number, self.starts, self.clustering.best)
+
+    def _refine(self, done: int, watch: Watch) -> Progress:
+        """Go on with EM over the trees after so many iterations."""
+        if self.weights is None:
+            assert self.clusters is not None
+            self.weights = self._count_clusters(self.clusters.blurred(BLUR))
+        iterations = self.options.refinements
+        self.weights = self.em.run(self.weights, range(done, min(done + TOGETHER, iterations)), iterations, watch)
+        self.model.concept_of = concepts_of_words(self.weights, self.heads, len(self.model.concept_of))
+        self._take(self.weights)
+        return Progress("EM over the trees", min(done + TOGETHER, iterations), iterations, self.em.before)
+
+    def _count_clusters(self, clusters: Clusters) -> SvsWeights:
+        """Read weights off the counts, once headwords have these concepts."""
+        self.model.concept_of = clusters.concept_given_word()
+        return self._count(clusters.child_given_parent)
+
+    def _count(self, relation: Floats) -> SvsWeights:
+        model = self.model
+        return from_counts(self.head_counts, relation, model.concept_of, model.structure, self.lexical, self.heads)
+
+    def _take(self, weights: SvsWeights) -> None:
+        """Make these weights the model's."""
+        model, tokens = self.model, self.options.rule_smoothing
+        model.rule = smoothed(weights.rule, weights.prior, model.theta, model.structure, model.grammar.rules, tokens)
+        model.relation, model.prior = weights.relation, weights.prior
+        model.lexicon = self.lexical.lexicon(weights.words, self.unsplit)
+        model.prepare()

@@ -1,0 +1,116 @@
+"""One pool of worker processes for everything: sentences, gradients, comparisons of models.
+
+Workers are set up once, and what they give comes in the order of what they were given, so that nothing depends on how
+many there are.  They never see Ctrl-C, which a terminal sends to all; whoever leaves a pool with an error, or before
+its end, stops them at once.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
+from typing import Any, Self, TypeVar
+
+from latree.errors import LatreeError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+DIED = "a worker process died, perhaps for want of memory; try --max-length or fewer --jobs"
+AHEAD = 4  # items for each worker that are taken before the first result is given
+
+_state: Any  # what a worker was set up with
+
+
+class Pool:
+    """So many processes, each of which keeps what `make(*arguments)` gives; used in a `with` statement."""
+
+    def __init__(self, jobs: int, make: Callable[..., Any], *arguments: Any) -> None:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the workers are the parallelism
+        context = multiprocessing.get_context("spawn")
+        self.jobs = jobs
+        self._executor = ProcessPoolExecutor(jobs, context, _set_up, (make, arguments))
+
+    def submit(self, function: Callable[..., Result], *arguments: Any) -> Future[Result]:
+        """Have one of the workers call `function(what it keeps, *arguments)`."""
+        with interrupts_held():
+            return self._executor.submit(_call, function, arguments)
+
+    def stream(self, function: Callable[[Any, Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Give `function(what a worker keeps, item)` of every item, in order, reading only a little ahead."""
+        waiting: deque[Future[Result]] = deque()
+        for item in items:
+            waiting.append(self.submit(function, item))
+            # What is ready goes out before more is read, since reading may wait for a slow pipe.
+            while waiting and (len(waiting) >= AHEAD * self.jobs or waiting[0].done()):
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+    def stop(self) -> None:
+        """End all workers at once: nobody waits for what is under way."""
+        for worker in list((self._executor._processes or {}).values()):
+            worker.terminate()
+        self._executor.shutdown(wait=True, cancel_futures=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None:
+            self._executor.shutdown()
+            return
+        self.stop()
+        if isinstance(error, BrokenProcessPool):
+            raise LatreeError(DIED) from None
+
+
+class Residents:
+    """A process for each of some states, which stays with it; to be closed."""
+
+    def __init__(self, make: Callable[..., Any], each: Sequence[tuple[Any, ...]]) -> None:
+        """Have each process keep what `make` gives for its arguments."""
+        self._pools = [Pool(1, make, *arguments) for arguments in each]
+
+    def call(self, function: Callable[..., Result], *arguments: Any) -> list[Result]:
+        """Give `function(state, *arguments)` of every state, in order."""
+        try:
+            futures = [pool.submit(function, *arguments) for pool in self._pools]
+            return [future.result() for future in futures]
+        except BrokenProcessPool:
+            raise LatreeError(DIED) from None
+
+    def close(self) -> None:
+        """End all processes at once."""
+        for pool in self._pools:
+            pool.stop()
+
+
+def _set_up(make: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    global _state
+    _state = make(*arguments)
+
+
+def _call(function: Callable[..., Result], arguments: tuple[Any, ...]) -> Result:
+    return function(_state, *arguments)
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Start workers that never see Ctrl-C; to us it comes late, but it comes."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # it is started with the first worker, and would let interrupts through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,145 @@
+"""The pool of worker processes: set up once, in order, and gone when it should be."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from latree.arrays import Floats
+from latree.errors import LatreeError
+from latree.learning.shards import SHARDS, Shards
+from latree.parallel import AHEAD, Pool, Residents, interrupts_held
+
+
+def keep(*state: int) -> list[int]:
+    return list(state)
+
+
+def add(state: list[int], number: int) -> int:
+    time.sleep(0.02 * (number % 3 == 0))  # some take longer
+    return sum(state) + number
+
+
+def remember(state: list[int], number: int) -> list[int]:
+    state.append(number)
+    return state
+
+
+def process_of(state: list[int], _: int) -> int:
+    return os.getpid()
+
+
+def die(state: list[int], number: int) -> int:
+    if number == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def fail(state: list[int], number: int) -> int:
+    raise LatreeError(f"a fault in {number}")
+
+
+def sleep(state: list[int], seconds: float) -> None:
+    time.sleep(seconds)
+
+
+def test_results_come_in_order_from_workers_that_are_set_up() -> None:
+    with Pool(2, keep, 40, 2) as pool:
+        assert list(pool.stream(add, range(30))) == [42 + number for number in range(30)]
+        assert os.getpid() not in set(pool.stream(process_of, range(4)))
+    assert not multiprocessing.active_children()
+
+
+def test_little_is_read_ahead() -> None:
+    taken: list[int] = []
+
+    def source() -> Iterator[int]:
+        for number in range(1000):
+            taken.append(number)
+            yield number
+
+    with Pool(2, keep) as pool:
+        results = pool.stream(add, source())
+        assert next(results) == 0
+        assert len(taken) <= AHEAD * 2
+
+
+def test_leaving_early_ends_the_workers_at_once() -> None:
+    def first() -> Iterator[None]:
+        with Pool(2, keep) as pool:
+            yield from pool.stream(sleep, [0.0, 600.0, 600.0])
+
+    start = time.monotonic()
+    with closing(first()) as results:  # type: ignore[type-var]
+        next(results)
+        assert multiprocessing.active_children()
+    assert time.monotonic() - start < 60
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.parametrize(("function", "told"), [(die, "a worker process died"), (fail, "a fault in 0")])
+def test_faults_of_workers_are_told(function: object, told: str) -> None:
+    with pytest.raises(LatreeError, match=told), Pool(2, keep) as pool:
+        list(pool.stream(function, range(8)))  # type: ignore[arg-type]
+    assert not multiprocessing.active_children()
+
+
+def test_workers_do_not_mind_an_interrupt() -> None:
+    with Pool(2, keep) as pool:
+        results = pool.stream(add, range(40))
+        assert next(results) == 0
+        for worker in multiprocessing.active_children():
+            assert worker.pid is not None
+            os.kill(worker.pid, signal.SIGINT)
+        assert list(results) == list(range(1, 40))
+
+
+def test_residents_stay_with_their_states() -> None:
+    with closing(Residents(keep, [(1,), (2, 3)])) as residents:
+        assert residents.call(remember, 4) == [[1, 4], [2, 3, 4]]
+        assert residents.call(remember, 5) == [[1, 4, 5], [2, 3, 4, 5]]
+        with pytest.raises(LatreeError, match="a worker process died"):
+            residents.call(die, 3)
+    assert not multiprocessing.active_children()
+
+
+def scaled(batches: Sequence[Floats], scale: float, parameters: Floats) -> tuple[float, Floats]:
+    slope = np.sum([scale * batch * parameters for batch in batches], axis=0)
+    return float(slope.sum()), slope
+
+
+@pytest.mark.parametrize("count", [3, 2 * SHARDS + 1])
+def test_sums_over_shards_do_not_depend_on_the_jobs(count: int) -> None:
+    rng = np.random.default_rng(0)
+    batches, parameters = [rng.standard_normal(5) for _ in range(count)], rng.standard_normal(5)
+    alone = Shards(batches)
+    with closing(Shards(batches, jobs=2)) as shards:
+        for scale in (1.0, 1.0, 3.0):
+            value, slope = shards.sum(scaled, scale, parameters)
+            wanted, wanted_slope = alone.sum(scaled, scale, parameters)
+            assert value == wanted == pytest.approx(scale * sum(float(batch @ parameters) for batch in batches))
+            np.testing.assert_array_equal(slope, wanted_slope)
+
+
+def test_an_interrupt_that_was_held_comes_late() -> None:
+    reached = []
+
+    def interrupted() -> None:
+        with interrupts_held():
+            # To this thread: one sent to the process may be taken by another, which holds nothing back.
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+            time.sleep(0.05)
+            reached.append("the end")
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert reached == ["the end"]
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, set())
