@@ -29,49 +29,58 @@ if TYPE_CHECKING:
 _DIGITS = 4  # of a concept's probability
 
 
+_MODELS = typer.Option(
+    None,
+    "-m",
+    "--model",
+    help=f"The model file; several ({common.names_of('multiplies')}) choose the trees together.  [default: the "
+    "English grammar that comes with latree]",
+)
+_KBEST = typer.Option(
+    0,
+    "--kbest",
+    min=0,
+    help="List so many trees of each sentence, the best first, and then a blank line; 0: only the best, without.",
+)
+_SCORES = typer.Option(
+    False,
+    "--scores",
+    help="Write before each tree, with tabs between: the log probability of tree and words, that of the words, the "
+    "probability of the tree given the words, and whether all went well.",
+)
+_DRAW = typer.Option(False, "--draw", help="Draw the trees, for people to look at.")
+_MAX_LENGTH = typer.Option(
+    None,
+    "--max-length",
+    min=1,
+    help="Longer sentences, in words, are not parsed but get a flat tree, and a message.  [default: "
+    f"{ForestModel.max_length}]",
+)
+_ACCURATE = typer.Option(False, "--accurate", help="Consider more trees: slower, for models with subtypes.")
+_VECTORS = typer.Option(
+    False,
+    "--vectors",
+    help="For svs: write under each tree a line for every constituent, with tabs between: its label, its first word "
+    "(from 0) and the word after its last, the probability of every concept; then a blank line.  With --json these are "
+    "under the key vectors.",
+)
+
+
 def parse(
     inputs: list[str] = common.INPUTS,
-    model: list[Path] = typer.Option(
-        None,
-        "-m",
-        "--model",
-        help=f"The model file; several ({common.names_of('multiplies')}) choose the trees together.  [default: the "
-        "English grammar that comes with latree]",
-    ),
-    kbest: int = typer.Option(
-        0,
-        "--kbest",
-        min=0,
-        help="List so many trees of each sentence, the best first, and then a blank line; 0: only the best, without.",
-    ),
-    scores: bool = typer.Option(
-        False,
-        "--scores",
-        help="Write before each tree, with tabs between: the log probability of tree and words, that of the words, the "
-        "probability of the tree given the words, and whether all went well.",
-    ),
+    model: list[Path] = _MODELS,
+    kbest: int = _KBEST,
+    scores: bool = _SCORES,
     json_lines: bool = common.JSON,
-    draw: bool = typer.Option(False, "--draw", help="Draw the trees, for people to look at."),
+    draw: bool = _DRAW,
     tokenize: bool = common.TOKENIZE,
     form: common.InputFormat = common.FORMAT,
     jobs: int = common.JOBS,
-    max_length: int = typer.Option(
-        None,
-        "--max-length",
-        min=1,
-        help=f"Longer sentences, in words, are not parsed but get a flat tree, and a message.  [default: "
-        f"{ForestModel.max_length}]",
-    ),
+    max_length: int = _MAX_LENGTH,
     objective: Objective = common.OBJECTIVE,
-    accurate: bool = typer.Option(False, "--accurate", help="Consider more trees: slower, for models with subtypes."),
+    accurate: bool = _ACCURATE,
     alone: bool = common.ALONE,
-    vectors: bool = typer.Option(
-        False,
-        "--vectors",
-        help="For svs: write under each tree a line for every constituent, with tabs between: its label, its first "
-        "word (from 0) and the word after its last, the probability of every concept; then a blank line.  With --json "
-        "these are under the key vectors.",
-    ),
+    vectors: bool = _VECTORS,
 ) -> None:
     """Parse tokenised sentences, one a line; trees come out one a line.
 
@@ -86,19 +95,17 @@ def parse(
     semantic = _with_vectors(parser) if vectors else None
     sentences = common.read_sentences(inputs, form, tokenize=tokenize, labels=parser.labels)
     tally = common.Tally()
+    if kbest and jobs > 1:
+        common.note("--kbest runs in one process; --jobs is left aside")
     if kbest:
-        if jobs > 1:
-            common.note("--kbest runs in one process; --jobs is left aside")
-        lists = _lists(parser, inputs, sentences, kbest, objective)
-        with closing(tally.watch(lists)) as ranked:
+        with closing(tally.watch(_lists(parser, inputs, sentences, kbest, objective))) as ranked:
             for best in ranked:
                 for rank, one in enumerate(best, start=1):
                     _show(one, scores, json_lines, draw, semantic, rank)
                 if not json_lines:
                     common.emit("")
     else:
-        analyses = common.analyse(parser, inputs, sentences, jobs, objective)
-        with closing(tally.watch(analyses)) as results:
+        with closing(tally.watch(common.analyse(parser, inputs, sentences, jobs, objective))) as results:
             for one in results:
                 _show(one, scores, json_lines, draw, semantic)
     tally.close()
