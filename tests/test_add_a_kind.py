@@ -15,6 +15,8 @@ from latree.data import toy
 from latree.kinds.registry import all_kinds
 from latree.text.tree import Tree
 from tests.command import SLEEPS, done
+from tests.command import latree as latree_run
+from tests.command import model as command_model
 
 PAGE = Path(__file__).parents[1] / "docs" / "add-a-kind.md"
 FILE = re.compile(r"<!-- kinds/(?P<path>\S+) -->\n```python\n(?P<code>.*?)```", re.S)
@@ -28,14 +30,21 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         path.parent.mkdir(exist_ok=True)
         path.write_text(match["code"], encoding="utf-8")
     monkeypatch.setattr(kinds, "__path__", [*kinds.__path__, str(tmp_path)])
-    all_kinds.cache_clear()
+    _forget()
     yield "add-counts"
+    _forget()
+
+
+def _forget() -> None:
+    """Make latree look for its kinds again, as a new process does."""
     all_kinds.cache_clear()
     for name in [name for name in sys.modules if name.startswith("latree.kinds.add_counts")]:
         del sys.modules[name]
+    sys.modules.pop("latree.cli.train", None)  # its commands are made of the kinds
 
 
 def test_the_page_makes_a_kind(added: str, tmp_path: Path) -> None:
+    plain = command_model("pcfg")
     model, page = tmp_path / "m.latree", tmp_path / "m.html"
     assert added in done("train", "--help").out
     assert "--extra" in done("train", added, "--help").out
@@ -43,10 +52,14 @@ def test_the_page_makes_a_kind(added: str, tmp_path: Path) -> None:
     (line,) = done("parse", "-m", model, stdin=SLEEPS).lines
     assert Tree.read(line).words() == SLEEPS.split()
     assert added in done("show", "-m", model).out
-    assert done("compare", toy("dev"), "-m", model, "--max-length", "8").out
+    assert latree_run("show", "-m", model, "--html", page).code == 0
+    assert "<html" in page.read_text(encoding="utf-8")
+    compared = latree_run(
+        "compare", toy("dev"), "-m", model, "-m", plain, "--kbest", "1", "--max-length", "8", "--quiet"
+    )
+    assert compared.code == 0, compared.err
     assert latree.load(model).options.extra == 2.0
     assert "--extra" not in done("train", "pcfg", "--help").out
-    assert not page.exists()
 
 
 def test_more_counts_make_rules_more_alike(added: str, train: list[Tree]) -> None:
