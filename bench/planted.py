@@ -96,7 +96,7 @@ def learned_subtypes(model: Lvg, tree: Node) -> dict[tuple[int, int, int], list[
     tags = len(grammar.tags)
     entry = [{grammar.first_tag + t: i * tags + t for t in range(tags)} for i in range(len(words))]
     forest = assemble([from_trees(grammar, [tree], entry, len(words) * tags)], len(grammar.rules))
-    weights = model.weights(model.emissions(words))
+    weights = model.weights(model.read(words))
     result = infer(forest, weights, no_statistics(weights), model.widths())
     likeliest = defaultdict(list)
     for item, (symbol, span) in enumerate(zip(forest.symbol.tolist(), forest.span.tolist(), strict=True)):

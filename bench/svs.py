@@ -147,9 +147,9 @@ class Times(NamedTuple):
 
 def whole_forest(model: Svs, words: Sequence[str]) -> tuple[Forest, Factored]:
     """All that the grammar derives for a sentence, and the weights."""
-    emissions = model.emissions(words)
-    forest = assemble([model.prune(model.coarse(emissions), 0.0)], len(model.grammar.rules))
-    return forest, model.weights(emissions)
+    reading = model.read(words)
+    forest = assemble([model.prune(model.coarse(reading), 0.0)], len(model.grammar.rules))
+    return forest, model.weights(reading)
 
 
 def measure(model: Svs, words: Sequence[str], loop_length: int) -> Times | None:

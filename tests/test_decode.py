@@ -22,7 +22,7 @@ from latree.text.binary import Symbol
 from tests.enumerate import Anchored, Derivation, anchored_posteriors, derivations, shape, weights_of
 from tests.forests import all_edge_sets
 from tests.grammars import SEEDS, example
-from tests.searches import bare_parser, full_search, shape_of
+from tests.searches import attempt_of, bare_parser, full_search, shape_of
 
 
 def ranked(found: list[Derivation]) -> list[Derivation]:
@@ -131,7 +131,7 @@ def test_k_best_leaves_out_the_impossible() -> None:
 def test_nothing_survives_and_nothing_is_listed() -> None:
     grammar, theta, emissions = example(0)
     model = bare_parser(grammar, theta)
-    forest = assemble([model.prune(model.coarse(emissions), 0.999)], len(grammar.rules))
+    forest = assemble([model.prune(attempt_of(model, emissions).coarse, 0.999)], len(grammar.rules))
     assert len(forest.rule) == 0
     assert k_best(forest, np.zeros(0), 3) == []
     assert decode.best_edges(forest, decode.best(forest, np.zeros(0)), 0) == []
@@ -143,9 +143,8 @@ def test_samples_follow_the_posterior(seed: int) -> None:
     search = full_search(grammar, theta, emissions)
     found = derivations(grammar, theta, emissions)
     total, draws = sum(d.weight for d in found), 1000
-    rng, inside = np.random.default_rng(seed), search.inference.inside
-    weights = weights_of(grammar, theta, emissions, np.ones(len(grammar.symbols), np.int64))
-    drawn = Counter(shape_of(search, sample_derivation(search.forest, weights, inside, rng)) for _ in range(draws))
+    rng, model = np.random.default_rng(seed), bare_parser(grammar, theta)
+    drawn = Counter(shape_of(search, model.draw(search.forest, search.reading, rng)) for _ in range(draws))
     for derivation in found:
         p = derivation.weight / total
         assert abs(drawn[shape(derivation.tree)] / draws - p) < 4.5 * math.sqrt(p / draws) + 1 / draws

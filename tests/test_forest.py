@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from latree.arrays import NONE, Floats
+from latree.inference.chart import fill_chart
 from latree.inference.derivations import Derivations
 from latree.inference.forest import (
     PASS,
@@ -155,7 +156,7 @@ def test_trim_leaves_nothing_where_the_root_is_not_built() -> None:
 def test_every_edge_of_a_pruned_forest_is_in_some_derivation(seed: int) -> None:
     grammar, theta, emissions = example(seed)
     model = bare_parser(grammar, theta)
-    piece = prune(model.coarse(emissions), model.find, 0.02)
+    piece = prune(fill_chart(model.chart, emissions), model.find, 0.02)
     assert len(piece.rule) > 0
     forest = assemble([piece], len(grammar.rules))
     used = {edge for edges in all_edge_sets(forest, int(forest.root[0])) for edge in edges}
@@ -169,7 +170,7 @@ def batch() -> tuple[Grammar, list[Piece]]:
     """Several sentences over one grammar, as pieces."""
     grammar, theta, emissions = example(2)
     model = bare_parser(grammar, theta)
-    charts = [model.coarse(emissions[:n] * k) for k, n in ((1, 4), (0.5, 3), (0.7, 4), (1, 2))]
+    charts = [fill_chart(model.chart, emissions[:n] * k) for k, n in ((1, 4), (0.5, 3), (0.7, 4), (1, 2))]
     pieces = [prune(chart, model.find, 0.0) for chart in charts if np.isfinite(chart.log_z)]
     assert len(pieces) >= 3
     return grammar, pieces

@@ -10,6 +10,7 @@ import pytest
 
 from latree import Hmm, LatreeError, Pcfg, Tree, load, read_trees
 from latree.data import toy
+from latree.inference.search import Attempt, Search
 from latree.kinds.gm_lveg.options import GmLvegOptions
 from latree.kinds.gm_lveg.parser import GmLveg
 from latree.kinds.gm_lveg.start import Cube, from_subtypes, points
@@ -227,7 +228,8 @@ def test_alone_and_with_the_pruner(model: GmLveg, trees: list[Tree]) -> None:
     words = [tree.words() for tree in trees[:8]]
     scores = []
     for model.joint in (False, True):
-        search = model._search([model._attempt(tuple(sentence)) for sentence in words])
+        attempts = [model._attempt(tuple(sentence)) for sentence in words]
+        search = Search(model, [one for one in attempts if isinstance(one, Attempt)], model.threshold)
         scores.append(search.scores("max-rule"))
     assert scores[0].shape == scores[1].shape
     finite = np.isfinite(scores[0]) & np.isfinite(scores[1])

@@ -72,7 +72,7 @@ def change(prefix: Path, suffix: str, old: str, new: str) -> None:
 
 def emissions(model: Lvg, word: str) -> dict[str, list[float]]:
     """P(w | t_x) by tag, not at the beginning of a sentence."""
-    row, columns = model.emissions(["see", word])[1], model.layout.tag_columns.tolist()
+    row, columns = model.read(["see", word]).subtypes[1], model.layout.tag_columns.tolist()
     return {tag.label: row[i:j].tolist() for tag, (i, j) in zip(model.grammar.tags, pairwise(columns), strict=True)}
 
 
@@ -132,7 +132,7 @@ def test_saved_and_loaded(prefix: Path, tmp_path: Path) -> None:
     again = load(tmp_path / "small.model")
     assert isinstance(again, Lvg)
     sentence = ["otters", "see", "the", "fish", "fish"]
-    assert again.emissions(sentence) == pytest.approx(model.emissions(sentence))
+    assert again.read(sentence).subtypes == pytest.approx(model.read(sentence).subtypes)
     assert str(again.parse(sentence)) == str(model.parse(sentence))
     assert again.training == {"imported": "small"}
 

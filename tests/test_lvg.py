@@ -17,8 +17,9 @@ from latree.inference.forms.sparse import Sparse
 from latree.inference.grammar import Grammar
 from latree.inference.objectives import OBJECTIVES, Objective
 from latree.inference.prune import Cascade
+from latree.inference.reading import Emissions
 from latree.inference.sampling import sample_derivation
-from latree.inference.search import Search
+from latree.inference.search import Attempt, Search
 from latree.inference.subtypes import History
 from latree.inference.sweep import inside_only
 from latree.inference.viterbi import viterbi_edges
@@ -126,14 +127,12 @@ def test_projections_are_grammars(model: Lvg, train: list[Tree]) -> None:
     plain = Pcfg().fit(train)
     assert plain.grammar.rules.tolist() == model.grammar.rules.tolist()
     np.testing.assert_allclose(model.levels[0].theta, plain.theta, atol=0.01)
-    np.testing.assert_allclose(
-        model.emissions(SHORT) @ model.levels[0].columns, plain.lexicon.emissions(SHORT), rtol=0.05, atol=1e-4
-    )
+    np.testing.assert_allclose(model.read(SHORT).tags, plain.lexicon.emissions(SHORT), rtol=0.05, atol=1e-4)
 
 
 def unpruned(model: Lvg, tokens: list[str]) -> Search:
-    emissions = model.emissions(tokens)
-    return Search(model, [model.coarse(emissions)], [emissions], 0.0)
+    reading = model.read(tokens)
+    return Search(model, [Attempt(model.coarse(reading), reading)], 0.0)
 
 
 def test_the_accurate_cascade_keeps_nearly_all_that_there_is(model: Lvg, dev: list[Tree]) -> None:
@@ -174,9 +173,10 @@ def misled() -> tuple[Lvg, Floats]:
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_a_sentence_lost_to_pruning_is_searched_again(objective: Objective, monkeypatch: pytest.MonkeyPatch) -> None:
     model, emissions = misled()
-    monkeypatch.setattr(model, "emissions", lambda tokens: emissions)
+    reading = Emissions(emissions @ model.levels[0].columns, emissions)
+    monkeypatch.setattr(model, "read", lambda tokens: reading)
     model.cascade = Cascade(0.05, ())
-    coarse = model.coarse(emissions)
+    coarse = model.coarse(reading)
     assert {int(s) for s in model.prune(coarse, 0.05).symbol} == {0, 1, 3, 4}  # no B
     (parse,) = model.parse_all([["v", "w"]], objective=objective)
     assert (parse.status, str(parse)) == ("ok", "(ROOT (B (s v) (t w)))")
@@ -194,7 +194,7 @@ def subtype_sum(model: Lvg, tree: Node) -> float:
         nodes.append(todo.pop())
         todo.extend(reversed(nodes[-1].children()))
     leaves = [node for node in nodes if node.word is not None]
-    emissions = model.emissions([str(leaf.word) for leaf in leaves])
+    emissions = model.read([str(leaf.word) for leaf in leaves]).subtypes
     index, total = model.grammar.index, 0.0
     for choice in itertools.product(*(range(model.size[index[node.symbol]]) for node in nodes)):
         at = dict(zip(map(id, nodes), choice, strict=True))

@@ -51,7 +51,7 @@ def numbers(model: LvgTagger | Hmm, tags: list[str]) -> list[int]:
 
 def brute_force(model: LvgTagger, words: list[str], tags: list[int]) -> float:
     """P(tags, words): one sequence of subtypes after the other."""
-    layout, emissions, total = model.layout, model.emissions(words), 0.0
+    layout, emissions, total = model.layout, model.read(words).subtypes, 0.0
     steps = [model.rules.start[tags[0]], *(model.rules.step[s, t] for s, t in itertools.pairwise(tags))]
     tensors = [layout.tensor(model.theta, int(rule)) for rule in [*steps, model.rules.stop[tags[-1]]]]
     columns = layout.tag_columns[tags]
@@ -90,7 +90,7 @@ def test_one_subtype_is_the_plain_tagger(train: Sentences, dev: Sentences) -> No
     one, plain = LvgTagger(subtypes=1).fit(train), Hmm().fit(train)
     np.testing.assert_allclose(one.theta, plain.theta, rtol=1e-6)
     for words, _ in dev[:20]:
-        np.testing.assert_allclose(one.emissions(words), plain.emissions(words), rtol=1e-6)
+        np.testing.assert_allclose(one.read(words).subtypes, plain.lexicon.emissions(words), rtol=1e-6)
     found, expected = (list(tagger.tag_all(words for words, _ in dev)) for tagger in (one, plain))
     assert [tagging.tags for tagging in found] == [tagging.tags for tagging in expected]
     assert [t.log_joint for t in found] == pytest.approx([t.log_joint for t in expected])

@@ -167,8 +167,8 @@ def test_how_often_productions_are_divided(make: Make) -> None:
 
 def _words_weights(model: LoglinearModel, word: str) -> list[float]:
     """What each subtype of each tag gives a word within a sentence."""
-    columns: list[float] = model.own_columns(["the", word])[1].tolist()
-    return columns
+    weights: list[float] = model.read(["the", word]).subtypes[1].tolist()
+    return weights
 
 
 @ALL

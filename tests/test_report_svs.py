@@ -127,7 +127,7 @@ def test_all_heads_are_more_than_one(model: Svs) -> None:
     """The probability of all derivations is at least that of the head rules' own."""
     for tree in toy_trees("train")[:20]:
         forest, words = model.tree_forest(tree)
-        assert model.log_prob_tree(tree) >= model.log_inside(forest, model.emissions(words))[0] - 1e-9
+        assert model.log_prob_tree(tree) >= model.log_inside(forest, model.read(words))[0] - 1e-9
 
 
 def test_heads_that_the_rules_would_not_choose() -> None:

@@ -17,7 +17,7 @@ from latree.inference.search import Search, certified
 from latree.text.binary import undo
 from tests.enumerate import PHRASES, ROOT, TAGS, Derivation, anchored_posteriors, derivations, shape
 from tests.grammars import SEEDS, example
-from tests.searches import bare_parser, full_search, shape_of
+from tests.searches import attempt_of, bare_parser, full_search, shape_of
 
 Phrase = tuple[str, int, int]
 
@@ -28,7 +28,7 @@ Phrase = tuple[str, int, int]
 def test_certified_lists_are_exact_from_any_threshold(seed: int, k: int, threshold: float) -> None:
     grammar, theta, emissions = example(seed)
     model = bare_parser(grammar, theta)
-    search, found = certified(model, model.coarse(emissions), emissions, k, threshold)
+    search, found = certified(model, attempt_of(model, emissions), k, threshold)
     every = {shape(d.tree): d.weight for d in derivations(grammar, theta, emissions)}
     expected = sorted(every.values(), reverse=True)[:k]
     shapes = [shape_of(search, edges) for edges in found]
@@ -43,7 +43,7 @@ def test_pruning_alone_would_not_be_exact() -> None:
     for seed in SEEDS:
         grammar, theta, emissions = example(seed)
         model = bare_parser(grammar, theta)
-        kept.append(len(model.prune(model.coarse(emissions), 0.5).rule))
+        kept.append(len(model.prune(attempt_of(model, emissions).coarse, 0.5).rule))
     assert min(kept) == 0 < max(kept)
     lists = [k_best(s.forest, s.scores("viterbi"), 10) for s in (full_search(*example(k), 0.5) for k in SEEDS)]
     assert min(map(len, lists)) < 5
@@ -89,7 +89,7 @@ def test_sentences_of_a_batch_do_not_mix() -> None:
     grammar, theta, emissions = example(2)
     model = bare_parser(grammar, theta)
     sentences = [emissions, emissions[::-1].copy(), emissions]
-    together = Search(model, [model.coarse(e) for e in sentences], sentences, 0.0)
+    together = Search(model, [attempt_of(model, one) for one in sentences], 0.0)
     for k, one in enumerate(sentences):
         alone = full_search(grammar, theta, one)
         assert together.inference.log_z[k] == pytest.approx(

@@ -507,10 +507,10 @@ def test_the_seed_decides(train: list[Tree]) -> None:
 @pytest.mark.parametrize("choice", ["vector", "concept"])
 def test_viterbi_is_the_choice_of_the_loops(model: Svs, choice: str) -> None:
     """On the very forest that the parser searches."""
-    emissions = model.emissions(SHORT)
-    forest = assemble([model.prune(model.coarse(emissions), model.threshold)], len(model.grammar.rules))
+    reading = model.read(SHORT)
+    forest = assemble([model.prune(model.coarse(reading), model.threshold)], len(model.grammar.rules))
     exact, prior = choice == "concept", model.priors
-    edges = svs_loops.parse(forest, model.weights(emissions), model.widths(), prior, exact=exact)
+    edges = svs_loops.parse(forest, model.weights(reading), model.widths(), prior, exact=exact)
     model.choice = choice  # type: ignore[assignment]
     found = model.parse(SHORT, "viterbi")
     model.choice = "vector"
@@ -540,20 +540,20 @@ def test_words_smoothed_towards_their_tag(train: list[Tree]) -> None:
     options = SvsOptions(headwords=30, clusters=4, iterations=10, least=3, word_smoothing=1.0)
     model = Svs(options=options).fit(train)
     tags = len(model.grammar.tags)
-    rows = model.emissions(SHORT)
-    own = rows[:, tags:].reshape(len(SHORT), tags, 4)
-    np.testing.assert_allclose(own, np.repeat(rows[:, :tags, None], 4, axis=2))
+    reading = model.read(SHORT)
+    concepts = reading.subtypes.reshape(len(SHORT), tags, 4)
+    np.testing.assert_allclose(concepts, np.repeat(reading.tags[:, :, None], 4, axis=2))
 
 
 def test_coarse_emissions_are_those_of_all_concepts(model: Svs) -> None:
     """P(w | lc) = sum over i of P(w | lci) P(i | lc)."""
     tags = len(model.grammar.tags)
-    rows = model.emissions(SHORT)
-    own = rows[:, tags:].reshape(len(SHORT), tags, 4)
+    reading = model.read(SHORT)
+    concepts = reading.subtypes.reshape(len(SHORT), tags, 4)
     prior = model.prior[model.grammar.first_tag :]
     for word in range(len(SHORT)):
         for tag in range(tags):
-            assert rows[word, tag] == pytest.approx(own[word, tag] @ prior[tag] / prior[tag].sum())
+            assert reading.tags[word, tag] == pytest.approx(concepts[word, tag] @ prior[tag] / prior[tag].sum())
 
 
 def test_no_trees() -> None:
@@ -580,19 +580,19 @@ def two_headed() -> Svs:
 
 def test_a_trees_probability_is_that_of_all_its_derivations(two_headed: Svs) -> None:
     words = ["a", "b", "c"]
-    emissions = two_headed.emissions(words)
-    forest = assemble([two_headed.prune(two_headed.coarse(emissions), 0.0)], len(two_headed.grammar.rules))
+    reading = two_headed.read(words)
+    forest = assemble([two_headed.prune(two_headed.coarse(reading), 0.0)], len(two_headed.grammar.rules))
     derivations = list(all_edge_sets(forest, int(forest.root[0])))
     listed = two_headed.kbest(words, 10)
     assert len(listed) == len({parse.tree for parse in listed}) < len(derivations)
     sums = np.logaddexp.reduce([parse.log_joint for parse in listed])
-    assert sums == pytest.approx(two_headed.log_inside(forest, emissions)[0])
+    assert sums == pytest.approx(two_headed.log_inside(forest, reading)[0])
     for parse in listed:
         assert parse.tree is not None
         assert parse.log_joint == pytest.approx(two_headed.log_prob_tree(parse.tree))
     tree = Tree.read("(ROOT (S (Y a) (Y b) (Y c)))")
     own, _ = two_headed.tree_forest(tree)
-    assert two_headed.log_prob_tree(tree) > two_headed.log_inside(own, emissions)[0]
+    assert two_headed.log_prob_tree(tree) > two_headed.log_inside(own, reading)[0]
 
 
 def test_k_best_lists_have_k_trees_where_there_are(two_headed: Svs) -> None:

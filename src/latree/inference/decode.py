@@ -17,6 +17,7 @@ import numpy as np
 
 from latree.arrays import Floats, Ints, Longs
 from latree.inference.forest import PASS, Forest, L, P, R
+from latree.inference.potentials import expected_parts
 from latree.jit import kernel
 
 _TIE = 1e-6  # what a posterior weighs where it is only to break ties
@@ -55,34 +56,16 @@ def max_rule_scores(forest: Forest, posterior: Floats, *, product: bool = True) 
     return q
 
 
-@kernel
-def _given_parent(forest: Forest, posterior: Floats) -> Floats:
-    """Each edge's share of its parent item; an edge without a rule has what the item's other edges leave."""
-    mass, ruled = np.zeros(len(forest.symbol)), np.zeros(len(forest.symbol))
-    ends, share = forest.ends, np.zeros(len(forest.rule))
-    for e in range(len(forest.rule)):
-        ruled[ends[e, P]] += posterior[e]
-    for root in forest.root:
-        if root >= 0:
-            mass[root] = 1.0
-    for k in range(len(forest.rule)):
-        e = len(forest.rule) - 1 - k  # parents first
-        item = ends[e, P]
-        part = max(mass[item] - ruled[item], 0.0) if forest.rule[e] == PASS else posterior[e]
-        share[e] = part / mass[item] if mass[item] > 0.0 else 0.0
-        for port in (L, R):
-            if ends[e, port] >= 0:
-                mass[ends[e, port]] += part
-    return share
-
-
 def variational_scores(forest: Forest, posterior: Floats) -> Floats:
-    """log of each rule's probability given its parent: the PCFG over the forest that is nearest to the posterior.
+    """log of each edge's share of its parent item: the PCFG over the forest that is nearest to the posterior.
 
     (Matsuzaki et al. 2005; Petrov & Klein 2007.)
     """
+    items, edges = expected_parts(forest, posterior)
+    share, mass = np.zeros(len(edges)), items[forest.ends[:, P]]
+    np.divide(edges, mass, out=share, where=mass > 0)
     with np.errstate(divide="ignore"):
-        return np.log(_given_parent(forest, posterior))
+        return np.log(share)
 
 
 def bracket_scores(forest: Forest, phrase_probability: Floats, posterior: Floats) -> Floats:
@@ -149,3 +132,10 @@ def best_edges(forest: Forest, choice: Best, sentence: int) -> list[int]:
         return []
     edges: list[int] = _trace(choice.edge, forest.ends, root).tolist()
     return edges
+
+
+def only(forest: Forest, edges: list[int]) -> Floats:
+    """Edge scores by which a derivation that is known already is the best: its edges are free, others ruled out."""
+    scores = np.full(len(forest.rule), -np.inf)
+    scores[edges] = 0.0
+    return scores

@@ -10,6 +10,7 @@ from latree.arrays import NONE, Floats, Longs
 from latree.errors import LatreeError
 from latree.inference.forest import PASS, Forest, L, P, R
 from latree.inference.grammar import tagged_words
+from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.inference.subtypes import Layout
 from latree.inference.sweep import Messages
 from latree.lexicon.words import Lexicon
@@ -49,12 +50,18 @@ class TablesAndWords(Tables, Protocol):
 
 
 def sample_derivation(
-    forest: Forest, weights: TablesAndWords, inside: Messages, rng: np.random.Generator, sentence: int = 0
+    forest: Forest,
+    weights: TablesAndWords,
+    inside: Messages,
+    rng: np.random.Generator,
+    sentence: int = 0,
+    potentials: Potentials = NO_POTENTIALS,
 ) -> list[int]:
     """The edges of a derivation drawn from its probability given the words, subtypes drawn along with it.
 
     Edges come with a parent's before its children's, left to right.
     """
+    potential = potentials.on_edges(forest).edge  # those of items are in their messages
     order = np.argsort(forest.ends[:, P], kind="stable")
     first = np.searchsorted(forest.ends[order, P], np.arange(len(forest.symbol) + 1))
     edges: list[int] = []
@@ -63,7 +70,8 @@ def sample_derivation(
         item, subtype = stack.pop()
         choices = order[first[item] : first[item + 1]]
         tables, scales = zip(*(_below(forest, weights, inside, int(e), subtype) for e in choices), strict=True)
-        odds = np.array([table.sum() for table in tables]) * np.exp(np.array(scales) - max(scales))
+        log_odds = np.array(scales) + (potential[choices] if len(potential) else 0.0)
+        odds = np.array([table.sum() for table in tables]) * np.exp(log_odds - log_odds.max())
         k = _choose(odds, rng)
         edge = int(choices[k])
         edges.append(edge)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -22,7 +22,8 @@ from latree.inference.grammar import Grammar
 from latree.inference.kbest import k_best
 from latree.inference.objectives import OBJECTIVES, Objective
 from latree.inference.phrases import PhraseTable
-from latree.inference.sweep import Inference
+from latree.inference.pooled import Pooled, Posteriors, pooled
+from latree.inference.reading import Reading
 
 
 class Coarse(Protocol):
@@ -32,29 +33,34 @@ class Coarse(Protocol):
     def log_z(self) -> float: ...
 
 
+class Attempt(NamedTuple):
+    """A sentence that is ready to be searched."""
+
+    coarse: Coarse
+    reading: Reading
+
+
 class Searchable(Protocol):
-    """What `Search` needs of a model."""
+    """What `Search` needs of a model; readings are of the model's own type."""
 
     grammar: Grammar
     threshold: float
+    certifies: ClassVar[bool]  # the coarse pass is the model itself
 
     def prune(self, coarse: Any, threshold: float) -> Piece:
         """The forest of what has a posterior of at least the threshold."""
 
-    def refine(self, forest: Forest, emissions: Floats, looseness: float) -> Forest:
+    def refine(self, forest: Forest, reading: Any, looseness: float) -> Forest:
         """A further pruning of what the coarse pass left, all thresholds times `looseness`."""
 
-    def infer(self, forest: Forest, emissions: Floats) -> Inference:
-        """Posteriors of a forest whose lexical entries are these."""
+    def opinions(self, forest: Forest, reading: Any) -> Sequence[Posteriors]:
+        """Posteriors of a forest of these words, by each of the distributions that together choose a derivation."""
 
-    def log_inside(self, forest: Forest, emissions: Floats) -> Floats:
+    def log_inside(self, forest: Forest, reading: Any) -> Floats:
         """log of the sum over the derivations of each sentence."""
 
-    def log_z(self, search: Search) -> Floats:
-        """log P(w) of every sentence of a search."""
-
-    def edge_scores(self, search: Search, objective: Objective) -> Floats:
-        """One score an edge; the best derivation maximises their sum."""
+    def viterbi_scores(self, forest: Forest, reading: Any) -> Floats:
+        """One score an edge; the most probable derivation maximises their sum."""
 
 
 @dataclass
@@ -62,19 +68,20 @@ class Search:
     """The forest of some sentences, and what can be asked of it."""
 
     model: Searchable
-    coarse: Sequence[Coarse]
-    emissions: Sequence[Floats]
+    attempts: Sequence[Attempt]
     threshold: float
 
     @cached_property
-    def forest(self) -> Forest:
-        survivors = assemble([self._pruned(one) for one in self.coarse], len(self.model.grammar.rules))
-        looseness = self.threshold / self.model.threshold if self.model.threshold else 0.0
-        return self.model.refine(survivors, self.all_emissions, looseness)
+    def reading(self) -> Reading:
+        """All sentences' words, end to end."""
+        readings = [attempt.reading for attempt in self.attempts]
+        return type(readings[0]).joined(readings)
 
     @cached_property
-    def all_emissions(self) -> Floats:
-        return np.concatenate(list(self.emissions))
+    def forest(self) -> Forest:
+        survivors = assemble([self._pruned(one.coarse) for one in self.attempts], len(self.model.grammar.rules))
+        looseness = self.threshold / self.model.threshold if self.model.threshold else 0.0
+        return self.model.refine(survivors, self.reading, looseness)
 
     def _pruned(self, coarse: Coarse) -> Piece:
         """What survives; where that has no whole derivation, the threshold was too high for this sentence."""
@@ -86,61 +93,79 @@ class Search:
         return piece
 
     @cached_property
-    def inference(self) -> Inference:
-        return self.model.infer(self.forest, self.all_emissions)
+    def opinions(self) -> Sequence[Posteriors]:
+        return self.model.opinions(self.forest, self.reading)
+
+    @cached_property
+    def inference(self) -> Posteriors | Pooled:
+        """The one distribution that all probabilities are from."""
+        if len(self.opinions) == 1:
+            return self.opinions[0]
+        return pooled(self.model.grammar, self.forest, self.opinions)
 
     @cached_property
     def log_z(self) -> Floats:
-        """log P(w) of every sentence."""
-        return self.model.log_z(self)
+        """log P(w) of every sentence; over what survives pruning, unless the coarse pass has it exactly."""
+        if self.model.certifies:
+            return np.array([attempt.coarse.log_z for attempt in self.attempts])
+        return self.inference.log_z
 
     def scores(self, objective: Objective) -> Floats:
         """One score an edge; the best derivation maximises their sum."""
         if objective not in OBJECTIVES:
             raise LatreeError(f"unknown objective {objective!r}; expected one of {', '.join(OBJECTIVES)}")
-        return self.model.edge_scores(self, objective)
+        if objective == "viterbi":
+            return self.model.viterbi_scores(self.forest, self.reading)
+        if objective == "max-rule":  # the product of all opinions
+            parts = [decode.max_rule_scores(self.forest, one.posterior) for one in self.opinions]
+            return np.asarray(np.sum(parts, axis=0), np.float64)
+        posterior = self.inference.posterior
+        if objective == "mbr":
+            return decode.bracket_scores(self.forest, self.phrases.of_item, posterior)
+        if objective == "variational":
+            return decode.variational_scores(self.forest, posterior)
+        return decode.max_rule_scores(self.forest, posterior, product=False)
 
     def best(self, objective: Objective) -> list[Derivation]:
         """Every sentence's best derivation; one without edges where nothing was left."""
         choice = decode.best(self.forest, self.scores(objective))
-        return self.weighed([decode.best_edges(self.forest, choice, k) for k in range(len(self.coarse))])
+        return self.weighed([decode.best_edges(self.forest, choice, k) for k in range(len(self.attempts))])
 
     def weighed(self, lists: Sequence[list[int]]) -> list[Derivation]:
-        """Derivations of given edges with log P(T, w): each is a forest of its own, summed over subtypes by the same
-        sweep."""
+        """Derivations of given edges with log P(T, w)."""
         shared = Derivations.of(self.forest, lists)
-        log_weights = np.full(len(lists), -np.inf)
-        if len(shared.edge):
-            log_weights = self.model.log_inside(shared.as_forest(), self.all_emissions)
-        rows = zip(lists, log_weights.tolist(), shared.root.tolist(), strict=True)
+        log_weights = self._log_weights(shared, lists) if len(shared.edge) else [-np.inf] * len(lists)
+        rows = zip(lists, log_weights, shared.root.tolist(), strict=True)
         return [Derivation(edges, weight, shared, root) for edges, weight, root in rows]
 
-    @cached_property
-    def item_posterior(self) -> Floats:
-        """Probability that an item is in the derivation as the parent of a rule."""
-        forest = self.forest
-        ruled = np.where(forest.rule == PASS, 0.0, self.inference.posterior)
-        return np.bincount(forest.ends[:, P], weights=ruled, minlength=len(forest.symbol)).astype(np.float64)
+    def _log_weights(self, shared: Derivations, lists: Sequence[list[int]]) -> list[float]:
+        """log P(T, w) of derivations: each is a forest of its own, summed over subtypes by the same sweep."""
+        if isinstance(self.inference, Pooled):
+            return [self.inference.log_weight(self.forest, edges) for edges in lists]
+        log_weights: list[float] = self.model.log_inside(shared.as_forest(), self.reading).tolist()
+        return log_weights
 
     @cached_property
     def phrases(self) -> PhraseTable:
-        return PhraseTable.of(self.model.grammar, self.forest, self.item_posterior)
+        """How likely every phrase is: an item's probability is that it is the parent of a rule."""
+        forest = self.forest
+        ruled = np.where(forest.rule == PASS, 0.0, self.inference.posterior)
+        of_item = np.bincount(forest.ends[:, P], weights=ruled, minlength=len(forest.symbol)).astype(np.float64)
+        return PhraseTable.of(self.model.grammar, forest, of_item)
 
 
-def certified(
-    model: Searchable, coarse: Coarse, emissions: Floats, k: int, threshold: float
-) -> tuple[Search, list[list[int]]]:
+def certified(model: Searchable, attempt: Attempt, k: int, threshold: float) -> tuple[Search, list[list[int]]]:
     """The k most probable derivations of one sentence, exactly.
 
     A tree's constituents have at least its own posterior, so a forest pruned at p lacks no tree of posterior p or more.
     While the worst tree of the list lies below p, or the list is short, p is lowered and the list made again.
     """
     while True:
-        search = Search(model, [coarse], [emissions], threshold)
-        found = k_best(search.forest, search.scores("viterbi"), k)
-        full = len(found) == k
-        worst = float(np.exp(found[-1][0] - coarse.log_z)) if full else 0.0
+        search = Search(model, [attempt], threshold)
+        listed = k_best(search.forest, search.scores("viterbi"), k)
+        full = len(listed) == k
+        worst = float(np.exp(listed[-1][0] - attempt.coarse.log_z)) if full else 0.0
         if worst >= threshold or threshold == 0.0:
-            return search, [edges for _, edges in found]
+            return search, [edges for _, edges in listed]
         # A little below the worst, against rounding; a sentence may have fewer trees than were asked for.
         threshold = worst * (1 - 1e-6) if full else threshold * 1e-4 if threshold > 1e-30 else 0.0

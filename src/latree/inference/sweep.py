@@ -24,6 +24,7 @@ from numba.extending import overload
 
 from latree.arrays import Floats, Ints, Longs, starts
 from latree.inference.forest import PASS, Forest, L, P, R
+from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.jit import kernel
 
 BLOCK = 64  # edges taken at a time: enough for wide instructions, few enough for the cache
@@ -169,10 +170,15 @@ def _settle(messages: Messages, first: int, last: int) -> None:
 
 
 @kernel
-def _raise(messages: Messages, boost: Floats, first: int, last: int) -> None:
-    """Items that weigh more or less by themselves: a span's own factor, as a log."""
-    for item in range(first, last if len(boost) > 0 else first):
-        messages.scale[item] += boost[item]
+def _weigh_items(messages: Messages, potentials: Potentials, first: int, last: int) -> None:
+    """Add items' potentials to their scales."""
+    for item in range(first, last if len(potentials.item) > 0 else first):
+        messages.scale[item] += potentials.item[item]
+
+
+@kernel
+def _of_edge(potentials: Potentials, edge: int) -> float:
+    return potentials.edge[edge] if len(potentials.edge) > 0 else 0.0
 
 
 @kernel
@@ -184,7 +190,7 @@ def _widest(messages: Messages) -> int:
 
 
 @kernel
-def sweep_inside(forest: Forest, weights: Any, inside: Messages, boost: Floats) -> None:
+def sweep_inside(forest: Forest, weights: Any, inside: Messages, potentials: Potentials) -> None:
     """All inside messages, level by level from the words up."""
     wide = _widest(inside)
     left_buffer, right_buffer, out_buffer = np.empty(BLOCK * wide), np.empty(BLOCK * wide), np.empty(BLOCK * wide)
@@ -204,17 +210,20 @@ def sweep_inside(forest: Forest, weights: Any, inside: Messages, boost: Floats) 
                 for m in range(hi - lo):
                     e = lo + m
                     scale = _scale(inside, ends[e, L]) + _scale(inside, ends[e, R])
-                    _deposit(inside, ends[e, P], out, m, scale)
+                    _deposit(inside, ends[e, P], out, m, scale + _of_edge(potentials, e))
         _settle(inside, forest.layer[depth], forest.layer[depth + 1])
-        _raise(inside, boost, forest.layer[depth], forest.layer[depth + 1])
+        _weigh_items(inside, potentials, forest.layer[depth], forest.layer[depth + 1])
 
 
 @kernel
-def _edge_factors(forest: Forest, inside: Messages, outside: Messages, lo: int, hi: int, factor: Floats) -> None:
-    """What the scales of an edge's three messages come to; 1 / Z is in the outside's."""
+def _edge_factors(
+    forest: Forest, inside: Messages, outside: Messages, potentials: Potentials, lo: int, hi: int, factor: Floats
+) -> None:
+    """What the scales of an edge's three messages and its potential come to; 1 / Z is in the outside's."""
     ends = forest.ends
     for e in range(lo, hi):
-        factor[e - lo] = np.exp(outside.scale[ends[e, P]] + _scale(inside, ends[e, L]) + _scale(inside, ends[e, R]))
+        scale = outside.scale[ends[e, P]] + _scale(inside, ends[e, L]) + _scale(inside, ends[e, R])
+        factor[e - lo] = np.exp(scale + _of_edge(potentials, e))
 
 
 @kernel
@@ -226,22 +235,29 @@ def _seed(forest: Forest, log_z: Floats, outside: Messages, ones: Floats) -> Non
 
 
 @kernel
-def _pass_down(forest: Forest, outside: Messages, lo: int, hi: int) -> None:
+def _pass_down(forest: Forest, outside: Messages, potentials: Potentials, lo: int, hi: int) -> None:
     """Edges without a rule: the child hears what its parent does."""
     for e in range(lo, hi):
         parent, child = forest.ends[e, P], forest.ends[e, L]
         row = outside.row[outside.start[parent] : outside.start[parent + 1]]
-        _deposit(outside, child, row.reshape(-1, 1), 0, outside.scale[parent])
+        _deposit(outside, child, row.reshape(-1, 1), 0, outside.scale[parent] + _of_edge(potentials, e))
 
 
 @kernel
 def _hand_down(
-    forest: Forest, inside: Messages, outside: Messages, lo: int, hi: int, to_left: Floats, to_right: Floats
+    forest: Forest,
+    inside: Messages,
+    outside: Messages,
+    potentials: Potentials,
+    lo: int,
+    hi: int,
+    to_left: Floats,
+    to_right: Floats,
 ) -> None:
     """Add what edges lo..hi say of their children to the children's outside messages."""
     ends = forest.ends
     for e in range(lo, hi):
-        above = outside.scale[ends[e, P]]
+        above = outside.scale[ends[e, P]] + _of_edge(potentials, e)
         if ends[e, L] >= 0:
             _deposit(outside, ends[e, L], to_left, e - lo, above + _scale(inside, ends[e, R]))
         if ends[e, R] >= 0:
@@ -257,7 +273,7 @@ def sweep_outside(
     outside: Messages,
     stats: Any,
     posterior: Floats,
-    boost: Floats,
+    potentials: Potentials,
 ) -> None:
     """All outside messages, level by level from the roots down; expectations and edge posteriors on the way."""
     wide = BLOCK * max(_widest(inside), _widest(outside))
@@ -268,11 +284,11 @@ def sweep_outside(
     for up in range(len(forest.level) - 1):
         depth = len(forest.level) - 2 - up
         _settle(outside, forest.layer[depth], forest.layer[depth + 1])
-        _raise(outside, boost, forest.layer[depth], forest.layer[depth + 1])
+        _weigh_items(outside, potentials, forest.layer[depth], forest.layer[depth + 1])
         for g in range(forest.level[depth], forest.level[depth + 1]):
             rule = forest.rule[forest.group[g]]
             if rule == PASS:
-                _pass_down(forest, outside, forest.group[g], forest.group[g + 1])
+                _pass_down(forest, outside, potentials, forest.group[g], forest.group[g + 1])
                 continue
             for lo in range(forest.group[g], forest.group[g + 1], BLOCK):
                 hi = min(lo + BLOCK, forest.group[g + 1])
@@ -281,11 +297,11 @@ def sweep_outside(
                 right = _gather(inside, ends, lo, hi, R, right_buffer)
                 to_left = _space(outside, ends[lo, L], hi - lo, to_left_buffer)
                 to_right = _space(outside, ends[lo, R], hi - lo, to_right_buffer)
-                _edge_factors(forest, inside, outside, lo, hi, factor)
+                _edge_factors(forest, inside, outside, potentials, lo, hi, factor)
                 rules, share = forest.rule[lo:hi], posterior[lo:hi]
                 edges = Edges(rules, parent, left, right, factor[: hi - lo], to_left, to_right, share)
                 _down(weights, edges, stats)
-                _hand_down(forest, inside, outside, lo, hi, to_left, to_right)
+                _hand_down(forest, inside, outside, potentials, lo, hi, to_left, to_right)
 
 
 @kernel
@@ -301,31 +317,21 @@ def _log_partition(forest: Forest, inside: Messages) -> Floats:
     return log_z
 
 
-NO_BOOST = np.zeros(0)
-
-
-def inside_only(forest: Forest, weights: Any, width: Longs, boost: Floats = NO_BOOST) -> tuple[Floats, Messages]:
+def inside_only(
+    forest: Forest, weights: Any, width: Longs, potentials: Potentials = NO_POTENTIALS
+) -> tuple[Floats, Messages]:
     """log Z of every sentence of the forest, and the inside messages."""
     inside = empty_messages(forest, width)
-    sweep_inside(forest, weights, inside, boost)
+    sweep_inside(forest, weights, inside, potentials.on_edges(forest))
     return _log_partition(forest, inside), inside
 
 
-def infer(
-    forest: Forest,
-    weights: Any,
-    stats: Any,
-    width: Longs,
-    outside_width: Longs | None = None,
-    boost: Floats = NO_BOOST,
-) -> Inference:
+def infer(forest: Forest, weights: Any, stats: Any, width: Longs, potentials: Potentials = NO_POTENTIALS) -> Inference:
     """Both sweeps; expectations are added to `stats`, of the same type as the weights.
 
-    `boost` [items], where given, is the log of a factor of every item, whichever edge makes it.  It is in the inside
-    message, and in the outside message as the item's own edges see it.
+    An item's potential is in its inside message, and in its outside message as the item's own edges see it.
     """
-    log_z, inside = inside_only(forest, weights, width, boost)
-    outside = empty_messages(forest, width if outside_width is None else outside_width)
-    posterior = np.zeros(len(forest.rule))
-    sweep_outside(forest, weights, inside, log_z, outside, stats, posterior, boost)
+    log_z, inside = inside_only(forest, weights, width, potentials)
+    outside, posterior = empty_messages(forest, width), np.zeros(len(forest.rule))
+    sweep_outside(forest, weights, inside, log_z, outside, stats, posterior, potentials.on_edges(forest))
     return Inference(log_z, inside, outside, posterior)

@@ -14,26 +14,30 @@ from numpy.typing import NDArray
 from latree import files
 from latree.arrays import Floats, Longs
 from latree.errors import LatreeError, NotTrainedError
-from latree.inference import decode
 from latree.inference.derivations import Derivation
 from latree.inference.forest import Forest, Piece
 from latree.inference.forms.sparse import no_statistics, sparse, with_words
 from latree.inference.grammar import Grammar
 from latree.inference.kbest import k_best
 from latree.inference.objectives import Objective
+from latree.inference.pooled import Posteriors
+from latree.inference.potentials import NO_POTENTIALS, Potentials
+from latree.inference.reading import Emissions, Reading
 from latree.inference.results import Analysis, Status
 from latree.inference.sampling import Drawer, sample_derivation
-from latree.inference.search import Coarse, Search, certified
+from latree.inference.search import Attempt, Coarse, Search, certified
 from latree.inference.subtypes import Layout
-from latree.inference.sweep import Inference, infer, inside_only
+from latree.inference.sweep import infer, inside_only
 from latree.kinds.options import ModelOptions
 from latree.kinds.registry import kind_named
 from latree.learning.loop import Training
 from latree.lexicon.words import Lexicon
+from latree.text.binary import Symbol
 
 Result = TypeVar("Result", bound=Analysis)
 
 BATCH = 32  # sentences whose forests are laid end to end
+LOOSER = (1e-2, 1e-4, 1e-8, 0.0)  # what thresholds are multiplied by, where pruning leaves nothing of a sentence
 
 
 Item = TypeVar("Item")
@@ -92,9 +96,7 @@ class ForestModel(ABC, Generic[Result]):
     lexicon: Lexicon
     theta: Floats  # weights of the rules, tensors laid end to end
     tensors: Any  # the rules' weights, in the model's form
-    _latest: tuple[Floats, Any] | None = None
     _drawer: Drawer | None = None
-
     options: Any  # how it is trained, of the class that its kind has for them
     continues: ClassVar[str | None] = None  # the option that a training cut short may be given more of
 
@@ -147,18 +149,18 @@ class ForestModel(ABC, Generic[Result]):
                 raise NotTrainedError(f"this {self.kind} is not trained; call its fit, or latree.load a model file")
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    # -- what a kind of model says for itself
+    # -- what a kind of model says for itself; its readings are of a type of its own
 
     def prepare(self) -> None:
         """Make what inference needs from grammar and weights; models add the tables of their coarse pass."""
-        self.prepare_weights()
-        self._drawer = None
+        self.tensors, self._drawer = self.form(), None
 
-    def prepare_weights(self) -> None:
-        self.tensors = sparse(Layout(self.grammar, self.widths()), self.theta)
+    def form(self) -> Any:
+        """The rules' weights as inference takes them."""
+        return sparse(Layout(self.grammar, self.widths()), self.theta)
 
     @abstractmethod
-    def coarse(self, emissions: Floats) -> Coarse:
+    def coarse(self, reading: Any) -> Coarse:
         """The coarse pass over one sentence."""
 
     @abstractmethod
@@ -177,86 +179,68 @@ class ForestModel(ABC, Generic[Result]):
         """Names and numbers, as JSON, that `restore` reads."""
         return {}
 
-    def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what a model file holds beside options, grammar, weights and lexicon."""
-        self.prepare()
-
     # -- weights of one subtype a symbol; models with more override these
 
-    def emissions(self, tokens: Sequence[str]) -> Floats:
-        """P(word | tag) of every word, [words, tags' subtypes laid end to end]."""
-        return self.lexicon.emissions(tokens)
-
-    @property
-    def columns(self) -> int:
-        """How many numbers a word's row of emissions has."""
-        return int(self.widths()[self.grammar.first_tag :].sum())
+    def read(self, tokens: Sequence[str]) -> Reading:
+        """What is made of the words of a sentence."""
+        emissions = self.lexicon.emissions(tokens)
+        return Emissions(emissions, emissions)
 
     def unit_emissions(self, units: Sequence[tuple[str | None, str | None]]) -> Floats:
         """P(w | tag) [units, tags] of known words, or of unknown words of given classes (`Lexicon.unit_row`)."""
         return np.stack([self.lexicon.unit_row(*unit) for unit in units])
 
-    def refine(
-        self, forest: Forest, emissions: Floats, looseness: float, gold: tuple[Longs, int] | None = None
-    ) -> Forest:
+    def refine(self, forest: Forest, reading: Any, looseness: float, gold: tuple[Longs, int] | None = None) -> Forest:
         """A further pruning of what the coarse pass left, all thresholds times `looseness`.
 
         Where the `anchors` of gold analyses are given, with the size that these have, none of their edges is dropped.
         """
         return forest
 
-    def log_z(self, search: Search) -> Floats:
-        """log P(w) of the sentences of a search; here the coarse pass has it exactly."""
-        return np.array([coarse.log_z for coarse in search.coarse])
-
     def widths(self) -> Longs:
         return np.ones(len(self.grammar.symbols), np.int64)
 
-    def weights(self, emissions: Floats) -> Any:
-        """Of the grammar's rules and these lexical entries."""
-        return with_words(self.tensors, Layout(self.grammar, self.widths()), emissions)
+    def weights(self, reading: Any) -> Any:
+        """The weights of the grammar's rules and of these words, in the model's form."""
+        return with_words(self.tensors, Layout(self.grammar, self.widths()), reading.subtypes)
+
+    def cells(self, reading: Any) -> Any:
+        """The weights in a form that lets one go through subtypes one by one."""
+        return self.weights(reading)
 
     def no_statistics(self, weights: Any) -> Any:
+        """What inference that is after posteriors alone adds expectations to."""
         return no_statistics(weights)
 
-    def _weights_of(self, emissions: Floats) -> Any:
-        """The weights of a search, which asks for the same ones several times."""
-        latest = self._latest  # read once: another thread may parse with this model too
-        if latest is None or latest[0] is not emissions:
-            latest = self._latest = (emissions, self.weights(emissions))
-        return latest[1]
+    def potentials(self, forest: Forest, reading: Any) -> Potentials:
+        """What parts of a forest weigh beside the rules: the place for scores of a sentence in context."""
+        return NO_POTENTIALS
 
-    def cells_of(self, emissions: Floats) -> Any:
-        """The weights in a form that lets one go through subtypes one by one."""
-        return self._weights_of(emissions)
+    def infer(self, forest: Forest, reading: Any) -> Any:
+        """Posteriors of a forest of these words."""
+        weights = self.weights(reading)
+        return infer(forest, weights, self.no_statistics(weights), self.widths(), self.potentials(forest, reading))
 
-    def infer(self, forest: Forest, emissions: Floats) -> Inference:
-        """Posteriors of a forest whose lexical entries are these."""
-        weights = self._weights_of(emissions)
-        return infer(forest, weights, self.no_statistics(weights), self.widths())
+    def opinions(self, forest: Forest, reading: Any) -> Sequence[Posteriors]:
+        """Posteriors of a forest by each of the distributions that together choose a derivation: here its own."""
+        return [self.infer(forest, reading)]
 
-    def log_inside(self, forest: Forest, emissions: Floats) -> Floats:
+    def log_inside(self, forest: Forest, reading: Any) -> Floats:
         """log of the sum over the derivations of each sentence."""
-        return inside_only(forest, self._weights_of(emissions), self.widths())[0]
+        return inside_only(forest, self.weights(reading), self.widths(), self.potentials(forest, reading))[0]
 
-    def edge_scores(self, search: Search, objective: Objective) -> Floats:
-        """One score an edge; the best derivation maximises their sum."""
-        if objective == "viterbi":
-            return self.viterbi_scores(search)
-        posterior = search.inference.posterior
-        if objective == "mbr":
-            return decode.bracket_scores(search.forest, search.phrases.of_item, posterior)
-        if objective == "variational":
-            return decode.variational_scores(search.forest, posterior)
-        return decode.max_rule_scores(search.forest, posterior, product=objective == "max-rule")
-
-    def viterbi_scores(self, search: Search) -> Floats:
+    def viterbi_scores(self, forest: Forest, reading: Any) -> Floats:
         """log weight of each edge's rule."""
         # Numbered as the edges' rules are: rules, lexical entries, and at the end, for PASS = -1, nothing to pay.
-        theta = np.concatenate([self.theta, search.all_emissions.ravel(), [1.0]])
+        theta = np.concatenate([self.theta, reading.subtypes.ravel(), [1.0]])
         with np.errstate(divide="ignore"):
             log_theta: Floats = np.log(theta)
-        return log_theta[search.forest.rule]
+        return log_theta[forest.rule]
+
+    def draw(self, forest: Forest, reading: Any, rng: np.random.Generator) -> list[int]:
+        """The edges of a derivation of the forest's only sentence, drawn from its probability."""
+        weights, potentials = self.cells(reading), self.potentials(forest, reading)
+        return sample_derivation(forest, weights, self.infer(forest, reading).inside, rng, potentials=potentials)
 
     def likeliest_tag(self, word: str, first: bool) -> str:
         """The likeliest tag of a word by itself."""
@@ -271,43 +255,43 @@ class ForestModel(ABC, Generic[Result]):
 
     def _analyse_batch(self, batch: list[tuple[str, ...]], objective: Objective) -> list[Result]:
         attempts = [self._attempt(tokens) for tokens in batch]
-        good = [k for k, attempt in enumerate(attempts) if not isinstance(attempt, Trouble)]
+        good = {k: attempt for k, attempt in enumerate(attempts) if not isinstance(attempt, Trouble)}
         results: dict[int, Result] = {}
         if good:
-            search = self._search([attempts[k] for k in good])
+            search = Search(self, list(good.values()), self.threshold)
             for which, (k, derivation) in enumerate(zip(good, search.best(objective), strict=True)):
                 if derivation.edges:
                     results[k] = self.result(batch[k], search, derivation, which)
                 else:
-                    results[k] = self._analyse_loosely(batch[k], attempts[k], objective)
+                    results[k] = self._analyse_loosely(batch[k], good[k], objective)
         for k, attempt in enumerate(attempts):
             if isinstance(attempt, Trouble):
                 results[k] = self.stand_in(batch[k], attempt)
         return [results[k] for k in range(len(batch))]
 
-    def _analyse_loosely(self, tokens: tuple[str, ...], attempt: Any, objective: Objective) -> Result:
+    def _analyse_loosely(self, tokens: tuple[str, ...], attempt: Attempt, objective: Objective) -> Result:
         """A sentence of which nothing was left by pruning: prune less, in the end not at all."""
-        for looseness in (1e-2, 1e-4, 1e-8, 0.0):
-            search = Search(self, [attempt[0]], [attempt[1]], self.threshold * looseness)
+        for looseness in LOOSER:
+            search = Search(self, [attempt], self.threshold * looseness)
             derivation = search.best(objective)[0]
             if derivation.edges:
                 return self.result(tokens, search, derivation, 0)
         return self.stand_in(tokens, NOTHING)
 
-    def _attempt(self, tokens: tuple[str, ...]) -> tuple[Coarse, Floats] | Trouble:
+    def _search(self, attempt: Attempt, threshold: float) -> Search:
+        """Search one sentence; where nothing is left by pruning, prune less, in the end not at all."""
+        searches = (Search(self, [attempt], threshold * looseness) for looseness in (1.0, *LOOSER))
+        return next((search for search in searches if np.isfinite(search.log_z[0])), Search(self, [attempt], 0.0))
+
+    def _attempt(self, tokens: tuple[str, ...]) -> Attempt | Trouble:
         """The coarse pass of a sentence, or why there is none."""
         if not tokens:
             return Trouble("empty", "no words")
         if len(tokens) > self.max_length:
             return Trouble("failed", f"{len(tokens)} words; the limit is {self.max_length} (--max-length)")
-        emissions = self.emissions(tokens)
-        coarse = self.coarse(emissions)
-        if not np.isfinite(coarse.log_z):
-            return NOTHING
-        return coarse, emissions
-
-    def _search(self, attempts: Sequence[Any]) -> Search:
-        return Search(self, [coarse for coarse, _ in attempts], [e for _, e in attempts], self.threshold)
+        reading = self.read(tokens)
+        coarse = self.coarse(reading)
+        return Attempt(coarse, reading) if np.isfinite(coarse.log_z) else NOTHING
 
     def kbest(self, tokens: Sequence[str], k: int, objective: Objective = "max-rule") -> list[Result]:
         """The k best analyses, best first.
@@ -323,18 +307,18 @@ class ForestModel(ABC, Generic[Result]):
         if isinstance(attempt, Trouble):
             return [self.stand_in(tokens, attempt)]
         if objective == "viterbi":
-            search, derivations = certified(self, *attempt, k, self.threshold)
+            search, derivations = certified(self, attempt, k, self.threshold)
         else:
             search, derivations = self._rank(attempt, k, objective)
         if not derivations:
             return [self.stand_in(tokens, NOTHING)]
         return [self.result(tokens, search, derivation, 0) for derivation in search.weighed(derivations)]
 
-    def _rank(self, attempt: tuple[Coarse, Floats], k: int, objective: Objective) -> tuple[Search, list[list[int]]]:
+    def _rank(self, attempt: Attempt, k: int, objective: Objective) -> tuple[Search, list[list[int]]]:
         """The k best by posteriors; a forest with fewer than k derivations is pruned less."""
         threshold = self.threshold
         while True:
-            search = Search(self, [attempt[0]], [attempt[1]], threshold)
+            search = Search(self, [attempt], threshold)
             found = k_best(search.forest, search.scores(objective), k)
             if len(found) == k or threshold < 1e-12:
                 return search, [edges for _, edges in found]
@@ -350,7 +334,7 @@ class ForestModel(ABC, Generic[Result]):
     def log_prob(self, tokens: Sequence[str]) -> float:
         """log P(w): the sum over everything that the grammar derives; -inf where it derives nothing."""
         attempt = self._attempt(words_of(tokens))
-        return -np.inf if isinstance(attempt, Trouble) else float(self.log_z(self._search([attempt]))[0])
+        return -np.inf if isinstance(attempt, Trouble) else float(self._search(attempt, self.threshold).log_z[0])
 
     def sample_given(self, tokens: Sequence[str], rng: np.random.Generator) -> Result:
         """An analysis drawn from its probability given the words, among those that survive pruning."""
@@ -358,9 +342,8 @@ class ForestModel(ABC, Generic[Result]):
         attempt = self._attempt(tokens)
         if isinstance(attempt, Trouble):
             return self.stand_in(tokens, attempt)
-        search = self._search([attempt])
-        weights = self.cells_of(search.all_emissions)
-        edges = sample_derivation(search.forest, weights, search.inference.inside, rng)
+        search = self._search(attempt, self.threshold)
+        edges = self.draw(search.forest, attempt.reading, rng)
         return self.result(tokens, search, search.weighed([edges])[0], 0)
 
     # -- size
@@ -401,14 +384,17 @@ class ForestModel(ABC, Generic[Result]):
 
     @classmethod
     def from_state(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        from latree.text.binary import Symbol
-
+        """The model that `state` told of."""
         model = cls()
         model.training = dict(header["training"])
         model.take_options(model.stored_options(header))
-        symbols = tuple(Symbol.from_json(symbol) for symbol in header["symbols"])
-        model.grammar = Grammar(symbols, arrays["rules"], int(header["unary_steps"]))
-        model.theta = arrays.get("theta", np.zeros(0))  # models with subtypes keep it in a form of their own
-        model.lexicon = Lexicon.from_arrays(files.part_of("lexicon.", arrays), header["lexicon"])
         model.restore(header, arrays)
+        model.prepare()
         return model
+
+    def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take over from a model file what was learned; tables are made of it by `prepare`."""
+        symbols = tuple(Symbol.from_json(symbol) for symbol in header["symbols"])
+        self.grammar = Grammar(symbols, arrays["rules"], int(header["unary_steps"]))
+        self.theta = arrays.get("theta", np.zeros(0))  # models with subtypes keep it in a form of their own
+        self.lexicon = Lexicon.from_arrays(files.part_of("lexicon.", arrays), header["lexicon"])

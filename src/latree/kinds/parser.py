@@ -70,7 +70,7 @@ class Parser(ForestModel[Parse]):
         attempt = self._attempt(tokens)
         if isinstance(attempt, Trouble):
             return []
-        search = Search(self, [attempt[0]], [attempt[1]], min(least, self.threshold) * 1e-2)
+        search = self._search(attempt, min(least, self.threshold) * 1e-2)
         return search.phrases.likely(least)
 
     def log_prob_tree(self, tree: Tree) -> float:
@@ -79,7 +79,7 @@ class Parser(ForestModel[Parse]):
             forest, words = self.tree_forest(tree)
         except UnknownRuleError:
             return -np.inf
-        return float(self.log_inside(forest, self.emissions(words))[0])
+        return float(self.log_inside(forest, self.read(words))[0])
 
     def tree_forest(self, tree: Tree) -> tuple[Forest, list[str]]:
         """A tree as a forest with one derivation, and its words; `UnknownRuleError` where a rule is missing."""
@@ -104,8 +104,8 @@ class Parser(ForestModel[Parse]):
 
     # -- the coarse pass
 
-    def coarse(self, emissions: Floats) -> Chart:
-        return fill_chart(self.chart, emissions)
+    def coarse(self, reading: Any) -> Chart:
+        return fill_chart(self.chart, reading.tags)
 
     def prune(self, coarse: Any, threshold: float) -> Piece:
         return prune(coarse, self.find, threshold)

@@ -9,22 +9,21 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, Self
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from latree.arrays import Floats, Longs
+from latree.arrays import Longs
 from latree.errors import LatreeError
 from latree.files import part_of
-from latree.inference import decode
 from latree.inference.forest import Forest, Piece, UnknownRuleError, anchors, assemble, from_trees
 from latree.inference.grammar import inner_nodes, tagged_words
-from latree.inference.objectives import Objective
+from latree.inference.pooled import Posteriors
 from latree.inference.prune import Cascade
+from latree.inference.reading import Reading
 from latree.inference.sampling import Drawer
-from latree.inference.search import Search
 from latree.inference.trellis import chain_rules, gold_chain
 from latree.kinds.model import ForestModel, Trouble
 from latree.kinds.parser import Parser
@@ -34,6 +33,13 @@ from latree.learning.loop import Arrays, Trainee, Training
 from latree.text.binary import Node
 
 LOG_P = "log P(T|w) a sentence"  # what is raised
+
+
+@dataclass(frozen=True, eq=False)
+class PrunedReading(Reading):
+    """What the pruner makes of words; a kind adds what it makes of them itself."""
+
+    pruner: Reading
 
 
 class Example(NamedTuple):
@@ -87,10 +93,6 @@ class PrunedModel(ForestModel[Any]):
     def examples(self, data: list[Any]) -> list[Example]:
         """The sentences with their gold analyses as forests."""
 
-    @abstractmethod
-    def take_over(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Everything that was learned, from a model file."""
-
     def adopt(self, pruner: Any) -> None:
         """Take over what the pruner's model of the treebank is made of."""
         self.pruner = pruner
@@ -108,11 +110,12 @@ class PrunedModel(ForestModel[Any]):
         rules = len(self.grammar.rules)
         gold = assemble([one.gold for one in examples], rules)
         size = max(len(one.words) for one in examples) + 1
-        emissions = [self.pruner.emissions(one.words) for one in examples]
-        coarse = [self.pruner.coarse(part) for part in emissions]
+        readings = [self.pruner.read(one.words) for one in examples]
+        coarse = [self.pruner.coarse(reading) for reading in readings]
         pieces = [self._prune_around(one, part, looseness) for one, part in zip(examples, coarse, strict=True)]
         kept = (anchors(gold, size), size)
-        return gold, self.prune_further(assemble(pieces, rules), np.concatenate(emissions), looseness, kept)
+        joined = type(readings[0]).joined(readings)
+        return gold, self.prune_further(assemble(pieces, rules), joined, looseness, kept)
 
     def _prune_around(self, example: Example, coarse: Any, looseness: float) -> Piece:
         """What the coarse pass leaves, with a threshold so low that the gold derivation is among it."""
@@ -129,59 +132,37 @@ class PrunedModel(ForestModel[Any]):
             threshold = threshold * 1e-2 if threshold > 1e-15 else 0.0
 
     def prune_further(
-        self, forest: Forest, emissions: Floats, looseness: float, gold: tuple[Longs, int] | None
+        self, forest: Forest, reading: Reading, looseness: float, gold: tuple[Longs, int] | None
     ) -> Forest:
-        """What is pruned after the coarse pass, in training and in parsing alike; these emissions are the pruner's."""
-        refined: Forest = self.pruner.refine(forest, emissions, looseness, gold)
+        """What is pruned after the coarse pass, in training and in parsing alike; the reading is the pruner's."""
+        refined: Forest = self.pruner.refine(forest, reading, looseness, gold)
         return refined
 
-    # -- search: emissions are the pruner's, with the model's own columns beside them
+    # -- search
+
+    def prepare(self) -> None:
+        """Make no tables: those of the coarse pass are the pruner's."""
 
     @abstractmethod
-    def own_columns(self, tokens: Sequence[str]) -> Floats:
-        """What the model itself has to say of the words, a row each, `own_width` numbers."""
+    def read(self, tokens: Sequence[str]) -> PrunedReading:
+        """What is made of the words of a sentence, by the pruner and by the model."""
 
-    @property
-    @abstractmethod
-    def own_width(self) -> int:
-        """How many these are."""
-
-    def emissions(self, tokens: Sequence[str]) -> Floats:
-        return np.concatenate([self.pruner.emissions(tokens), self.own_columns(tokens)], axis=1)
-
-    @property
-    def columns(self) -> int:
-        return int(self.pruner.columns) + self.own_width
-
-    def pruners_part(self, emissions: Floats) -> Floats:
-        return np.ascontiguousarray(emissions[:, : -self.own_width])
-
-    def own_part(self, emissions: Floats) -> Floats:
-        return np.ascontiguousarray(emissions[:, -self.own_width :])
-
-    def coarse(self, emissions: Floats) -> Any:
-        return self.pruner.coarse(self.pruners_part(emissions))
+    def coarse(self, reading: PrunedReading) -> Any:
+        return self.pruner.coarse(reading.pruner)
 
     def prune(self, coarse: Any, threshold: float) -> Piece:
         piece: Piece = self.pruner.prune(coarse, threshold)
         return piece
 
     def refine(
-        self, forest: Forest, emissions: Floats, looseness: float, gold: tuple[Longs, int] | None = None
+        self, forest: Forest, reading: PrunedReading, looseness: float, gold: tuple[Longs, int] | None = None
     ) -> Forest:
-        return self.prune_further(forest, self.pruners_part(emissions), looseness, gold)
+        return self.prune_further(forest, reading.pruner, looseness, gold)
 
-    def log_z(self, search: Search) -> Floats:
-        """Over what the pruner leaves, where the weights need not sum to one: P(T | w) is what has a meaning."""
-        return search.inference.log_z
-
-    def edge_scores(self, search: Search, objective: Objective) -> Floats:
-        """As in the base; jointly, max-rule takes the product with the pruner's posteriors."""
-        scores = super().edge_scores(search, objective)
-        if self.joint and objective == "max-rule":
-            pruner = self.pruner.infer(search.forest, self.pruners_part(search.all_emissions))
-            scores = scores + decode.max_rule_scores(search.forest, pruner.posterior)
-        return scores
+    def opinions(self, forest: Forest, reading: PrunedReading) -> Sequence[Posteriors]:
+        """The model's, and jointly also the pruner's."""
+        alone = super().opinions(forest, reading)
+        return [*alone, *self.pruner.opinions(forest, reading.pruner)] if self.joint else alone
 
     def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Any:
         """What the pruner says, where the model has nothing to say."""
@@ -205,19 +186,12 @@ class PrunedModel(ForestModel[Any]):
         named = {f"pruner.{name}": array for name, array in arrays.items()}
         return {"pruner": {"kind": self.pruner.kind, **header}}, named
 
-    def adopt_stored_pruner(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take over the pruner, and from it grammar and lexicon."""
         from latree.kinds.registry import from_state
 
         pruner = header["pruner"]
         self.adopt(from_state(pruner["kind"], pruner, part_of("pruner.", arrays)))
-
-    @classmethod
-    def from_state(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        model = cls()
-        model.training = dict(header["training"])
-        model.take_options(model.stored_options(header))
-        model.take_over(header, arrays)
-        return model
 
 
 class GradientTrainee(Trainee):
@@ -240,7 +214,8 @@ class GradientTrainee(Trainee):
         self.open(training.jobs)
 
     def resume(self, standing: Standing, training: Training) -> None:
-        self.model.take_over(standing.header, standing.model)
+        self.model.restore(standing.header, standing.model)
+        self.model.prepare()
         self.go_on(self.model.examples(self.data), standing.arrays)
         self.open(training.jobs)
 

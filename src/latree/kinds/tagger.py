@@ -65,7 +65,7 @@ class Tagger(ForestModel[Tagging]):
         attempt = self._attempt(words_of(tokens))
         if isinstance(attempt, Trouble):
             return []
-        search = Search(self, [attempt[0]], [attempt[1]], min(least, self.threshold) * 1e-2)
+        search = self._search(attempt, min(least, self.threshold) * 1e-2)
         lexical = np.flatnonzero(search.forest.rule >= self.rules.rules)
         items = search.forest.ends[lexical, P]
         table = np.zeros((len(tokens), len(self.grammar.tags)))
@@ -87,7 +87,7 @@ class Tagger(ForestModel[Tagging]):
         """log P(T, w) of given tag numbers, summed over their subtypes."""
         places = [i * len(self.grammar.tags) + tag for i, tag in enumerate(tags)]
         forest = assemble([gold_chain(self.rules, tags, places)], len(self.grammar.rules))
-        return float(self.log_inside(forest, self.emissions(words))[0])
+        return float(self.log_inside(forest, self.read(words))[0])
 
     def prepare_data(self, data: Iterable[tuple[Sequence[str], Sequence[str]]]) -> list[Any]:
         """Leave out sentences without words."""
@@ -98,8 +98,8 @@ class Tagger(ForestModel[Tagging]):
 
     # -- the coarse pass
 
-    def coarse(self, emissions: Floats) -> Trellis:
-        return fill_trellis(self.chain, emissions)
+    def coarse(self, reading: Any) -> Trellis:
+        return fill_trellis(self.chain, reading.tags)
 
     def prune(self, coarse: Any, threshold: float) -> Piece:
         return lattice(coarse, self.rules, threshold)

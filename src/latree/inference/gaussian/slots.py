@@ -56,7 +56,7 @@ class SlotForest(NamedTuple):
     link_in: Ints  # [links] the in that is made
     link_from: Ints  # [links] the in of the child
     link_child: Ints  # [links] the child
-    link_edge: Ints  # [links] its number in the forest, NONE for a link without a rule
+    link_edge: Ints  # [links] its number in the forest
     use_side: Ints  # [uses]
     use_at: Longs  # [uses + 1]
     pair_block: Ints  # [pairs]
@@ -117,7 +117,7 @@ def slot_forest(forest: Forest, entry_rule: Longs, size: Longs) -> SlotForest:
         link_in=links[0].copy(),
         link_from=links[1].copy(),
         link_child=links[2].copy(),
-        link_edge=np.where(forest.rule[links[3]] == PASS, NONE, links[3]).astype(np.int32),
+        link_edge=links[3].astype(np.int32),
         use_side=use_side,
         use_at=nowhere,
         pair_block=pair_block,

@@ -37,6 +37,7 @@ from latree.inference.gaussian.limits import NO_LIMIT, ComponentLimit, limit_ins
 from latree.inference.gaussian.mixtures import Components, Mixtures, zeros_like
 from latree.inference.gaussian.overlaps import Table, fill_gram, fold_back, gram_slope, lay_out
 from latree.inference.gaussian.slots import STRIP, SlotForest
+from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.jit import kernel
 
 
@@ -49,13 +50,17 @@ class GaussianInference(NamedTuple):
 
 
 def gaussian_log_z(
-    slots: SlotForest, components: Components, weights: Mixtures, limit: ComponentLimit = NO_LIMIT
+    slots: SlotForest,
+    components: Components,
+    weights: Mixtures,
+    limit: ComponentLimit = NO_LIMIT,
+    potentials: Potentials = NO_POTENTIALS,
 ) -> Floats:
-    """log Z of every sentence."""
+    """log Z of every sentence; the potentials of lexical entries must stand on edges (`Potentials.on_edges`)."""
     gram, *messages = _zeros([int(slots.block_at[-1]), *_message_sizes(slots)])
     table = lay_out(slots, components, weights)
     fill_gram(slots, table, gram)
-    return _inside(slots, table, gram, _Messages(*messages), limit)
+    return _inside(slots, table, gram, _Messages(*messages), limit, potentials)
 
 
 def gaussian_infer(
@@ -64,10 +69,11 @@ def gaussian_infer(
     weights: Mixtures,
     stats: Mixtures | None = None,
     limit: ComponentLimit = NO_LIMIT,
+    potentials: Potentials = NO_POTENTIALS,
 ) -> GaussianInference:
     """Both sweeps; the gradient is added to `stats` (new ones where there are none; see `no_statistics`)."""
     stats = zeros_like(weights) if stats is None else stats
-    return _both_sweeps(slots, components, weights, stats, _Limits(limit, limit))
+    return _both_sweeps(slots, components, weights, stats, _Limits(limit, limit), potentials)
 
 
 class _Limits(NamedTuple):
@@ -79,7 +85,12 @@ class _Limits(NamedTuple):
 
 
 def _both_sweeps(
-    slots: SlotForest, components: Components, weights: Mixtures, stats: Mixtures, limits: _Limits
+    slots: SlotForest,
+    components: Components,
+    weights: Mixtures,
+    stats: Mixtures,
+    limits: _Limits,
+    potentials: Potentials = NO_POTENTIALS,
 ) -> GaussianInference:
     wanted = len(stats.log_rho) > 0
     sizes, all_cells = _message_sizes(slots), int(slots.block_at[-1])
@@ -87,7 +98,7 @@ def _both_sweeps(
     gram, cells, below, above, *rest = rooms
     messages, table = _Messages(*rest), lay_out(slots, components, weights)
     fill_gram(slots, table, gram)
-    log_z = _inside(slots, table, gram, messages, limits.up)
+    log_z = _inside(slots, table, gram, messages, limits.up, potentials)
     posterior, count = np.zeros(slots.edges), np.zeros_like(table.rho)
     _outside(slots, table, gram, messages, limits, log_z, below, above, posterior, count, cells)
     if wanted:
@@ -123,10 +134,15 @@ def _message_sizes(slots: SlotForest) -> list[int]:
 
 
 @kernel
-def _inside(slots: SlotForest, table: Table, gram: Floats, messages: _Messages, limit: ComponentLimit) -> Floats:
-    """Sweep up, children first; log Z of every sentence."""
+def _inside(
+    slots: SlotForest, table: Table, gram: Floats, messages: _Messages, limit: ComponentLimit, potentials: Potentials
+) -> Floats:
+    """Sweep up, children first; log Z of every sentence.
+
+    Potentials become part of the scales, and so of the factors by which the sweep down goes.
+    """
     for item in range(len(messages.scale)):
-        top = _top_scale(slots, messages, item)
+        top = _top_scale(slots, messages, item, potentials.edge)
         messages.scale[item] = top
         if top == -np.inf:
             _rule_out(slots, messages, item)
@@ -134,6 +150,8 @@ def _inside(slots: SlotForest, table: Table, gram: Floats, messages: _Messages, 
             _combine(slots, table, messages, item, top)
             _hand_on(slots, table, messages, item, top)
             _normalise(slots, messages, item)
+            if len(potentials.item) > 0:
+                messages.scale[item] += potentials.item[item]
             if limit.k_max > 0:
                 limit_inside(slots, table, messages.alpha, item, limit)
             _project(slots, gram, messages, item)
@@ -147,14 +165,14 @@ def _inside(slots: SlotForest, table: Table, gram: Floats, messages: _Messages, 
 
 
 @kernel
-def _top_scale(slots: SlotForest, messages: _Messages, item: int) -> float:
-    """The highest scale among what an item is made of; each part's own is left in its factor.
+def _top_scale(slots: SlotForest, messages: _Messages, item: int, potential: Floats) -> float:
+    """The highest scale among what an item is made of; each part's own, its potential in it, is left in its factor.
 
     NaN is not passed over: comparisons with it are false.
     """
     top = -np.inf
     for e in range(slots.edge_start[slots.in_start[item]], slots.edge_start[slots.in_start[item + 1]]):
-        scale = 0.0
+        scale = potential[slots.edge[e]] if len(potential) > 0 else 0.0
         if slots.left[e] >= 0:
             scale += messages.use_scale[slots.left[e]]
         if slots.right[e] >= 0:
@@ -164,6 +182,8 @@ def _top_scale(slots: SlotForest, messages: _Messages, item: int) -> float:
             top = scale
     for link in range(slots.link_start[item], slots.link_start[item + 1]):
         scale = messages.scale[slots.link_child[link]]
+        if len(potential) > 0:
+            scale += potential[slots.link_edge[link]]
         messages.link_factor[link] = scale
         if not scale <= top:
             top = scale

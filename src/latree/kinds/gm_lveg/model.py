@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,13 +22,19 @@ from latree.inference.forest import Forest
 from latree.inference.gaussian.mixtures import Components, Mixtures, no_statistics
 from latree.inference.gaussian.slots import SlotForest, slot_forest
 from latree.inference.gaussian.sweeps import GaussianInference, gaussian_infer, gaussian_log_z
-from latree.inference.search import Search
 from latree.kinds.gm_lveg.options import GmLvegOptions
 from latree.kinds.gm_lveg.start import Start, from_treebank, make_components
 from latree.kinds.gm_lveg.training import Batch, Epochs, component_limit
-from latree.kinds.pruned import Example, PrunedModel, by_length
+from latree.kinds.pruned import Example, PrunedModel, PrunedReading, by_length
 from latree.learning.loop import Training, train
 from latree.lexicon.lexical_rules import UNSEEN, LexicalRules
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianReading(PrunedReading):
+    """Lexical rules have numbers; which components they have is for inference to look up."""
+
+    rule: Longs  # [words, tags] the lexical rule of each, numbered after the grammar's rules; NONE where there is none
 
 
 class GaussianModel(PrunedModel):
@@ -89,33 +96,28 @@ class GaussianModel(PrunedModel):
         rules = self.lexical.rules_of(words, seen=seen)
         return np.where(rules == NONE, NONE, rules + len(self.grammar.rules))
 
-    # -- search: the lexical rules' numbers stand beside the pruner's emissions
+    # -- search
 
-    def own_columns(self, tokens: Sequence[str]) -> Floats:
-        return self._rule_numbers(tokens).astype(np.float64)
+    def read(self, tokens: Sequence[str]) -> GaussianReading:
+        return GaussianReading(self.pruner.read(tokens), self._rule_numbers(tokens))
 
-    @property
-    def own_width(self) -> int:
-        return len(self.grammar.tags)
+    def _slots(self, forest: Forest, reading: GaussianReading) -> SlotForest:
+        return slot_forest(forest, reading.rule.ravel(), self.components.size)
 
-    def _slots(self, forest: Forest, emissions: Floats) -> SlotForest:
-        entry_rule = self.own_part(emissions).astype(np.int64).ravel()
-        return slot_forest(forest, entry_rule, self.components.size)
+    def infer(self, forest: Forest, reading: GaussianReading) -> GaussianInference:
+        slots, nothing = self._slots(forest, reading), no_statistics(self.mixtures)
+        limit, potentials = component_limit(self.options), self.potentials(forest, reading).on_edges(forest)
+        return gaussian_infer(slots, self.components, self.mixtures, nothing, limit, potentials)
 
-    def infer(self, forest: Forest, emissions: Floats) -> Any:
-        slots, nothing = self._slots(forest, emissions), no_statistics(self.mixtures)
-        limit = component_limit(self.options)
-        found: GaussianInference = gaussian_infer(slots, self.components, self.mixtures, nothing, limit)
-        return found
-
-    def log_inside(self, forest: Forest, emissions: Floats) -> Floats:
+    def log_inside(self, forest: Forest, reading: GaussianReading) -> Floats:
         """Exact, since it is asked of single trees: with a limit on components it may be above log Z of all."""
-        return gaussian_log_z(self._slots(forest, emissions), self.components, self.mixtures)
+        slots, potentials = self._slots(forest, reading), self.potentials(forest, reading).on_edges(forest)
+        return gaussian_log_z(slots, self.components, self.mixtures, potentials=potentials)
 
-    def cells_of(self, emissions: Floats) -> Any:
+    def draw(self, forest: Forest, reading: GaussianReading, rng: np.random.Generator) -> list[int]:
         raise LatreeError("continuous subtypes cannot be gone through one by one; trees are drawn from other kinds")
 
-    def viterbi_scores(self, search: Search) -> Floats:
+    def viterbi_scores(self, forest: Forest, reading: GaussianReading) -> Floats:
         raise LatreeError("continuous subtypes have no single best derivation; use another objective")
 
     # -- size
@@ -143,8 +145,8 @@ class GaussianModel(PrunedModel):
         parts |= {f"mixtures.{name}": part.astype(np.float32) for name, part in self.mixtures._asdict().items()}
         return own, parts
 
-    def take_over(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.adopt_stored_pruner(header, arrays)
+    def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        super().restore(header, arrays)
         self.joint = bool(header.get("joint", self.joint))
         tags = len(self.grammar.tags)
         self.lexical = LexicalRules.from_arrays(part_of("lexical.", arrays), tags, header["scheme"])

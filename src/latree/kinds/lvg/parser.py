@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from latree.arrays import Floats, Longs
+from latree.arrays import Longs
 from latree.inference.forest import Forest, thin
 from latree.inference.forms.sparse import no_statistics, with_words
 from latree.inference.grammar import count_rules
 from latree.inference.prune import Cascade
+from latree.inference.reading import Emissions
 from latree.inference.sweep import infer
 from latree.kinds.lvg.options import LvgOptions
 from latree.kinds.lvg.subtyped import Subtyped
@@ -63,14 +64,14 @@ class Lvg(Subtyped, Parser):
         self._cascade, self.threshold = value, value.chart
 
     def refine(
-        self, forest: Forest, emissions: Floats, looseness: float, gold: tuple[Longs, int] | None = None
+        self, forest: Forest, reading: Emissions, looseness: float, gold: tuple[Longs, int] | None = None
     ) -> Forest:
         """Level by level, drop edges of small posterior; a sentence that would lose all its trees keeps them."""
         for rounds, threshold in self.cascade.levels:
             if rounds >= self.history.rounds:
                 continue
             level = self.levels[rounds]
-            weights = with_words(level.tensors, level.layout, emissions @ level.columns)
+            weights = with_words(level.tensors, level.layout, reading.subtypes @ level.columns)
             posterior = infer(forest, weights, no_statistics(weights), level.layout.size).posterior
             forest = thin(forest, posterior >= threshold * looseness, gold)
         return forest

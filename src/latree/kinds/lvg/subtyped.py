@@ -12,8 +12,10 @@ from scipy.linalg import block_diag
 
 from latree.arrays import Floats, Longs
 from latree.files import pack_sparse, unpack_sparse
+from latree.inference.decode import only
+from latree.inference.forest import Forest
 from latree.inference.forms.sparse import Sparse, sparse
-from latree.inference.search import Search
+from latree.inference.reading import Emissions
 from latree.inference.subtypes import History, Layout, averaging, regroup
 from latree.inference.viterbi import viterbi_edges
 from latree.kinds.lvg.options import LvgOptions
@@ -97,26 +99,18 @@ class Subtyped(ForestModel[Any]):
     def widths(self) -> Longs:
         return self.size
 
-    def emissions(self, tokens: Sequence[str]) -> Floats:
-        smoothed: Floats = self.lexicon.emissions(tokens) @ self.smoothing
-        return smoothed
+    def read(self, tokens: Sequence[str]) -> Emissions:
+        """P(word | tag's subtype), smoothed; for the coarse pass the subtypes of a tag are averaged."""
+        subtypes: Floats = self.lexicon.emissions(tokens) @ self.smoothing
+        return Emissions(subtypes @ self.levels[0].columns, subtypes)
 
     def unit_emissions(self, units: Sequence[tuple[str | None, str | None]]) -> Floats:
         table: Floats = super().unit_emissions(units) @ self.smoothing @ self.levels[0].columns
         return table
 
-    def coarse(self, emissions: Floats) -> Any:
-        return super().coarse(emissions @ self.levels[0].columns)  # type: ignore[safe-super]
-
-    def viterbi_scores(self, search: Search) -> Floats:
+    def viterbi_scores(self, forest: Forest, reading: Emissions) -> Floats:
         """Zero on the best derivation over subtypes, which is no sum of one score an edge."""
-        scores = np.full(len(search.forest.rule), -np.inf)
-        scores[viterbi_edges(search.forest, self._weights_of(search.all_emissions), self.size)] = 0.0
-        return scores
-
-    def log_z(self, search: Search) -> Floats:
-        """Over what survives pruning: a lower bound, close when little was pruned."""
-        return search.inference.log_z
+        return only(forest, viterbi_edges(forest, self.weights(reading), self.size))
 
     def likeliest_tag(self, word: str, first: bool) -> str:
         """The likeliest tag of a word by itself, its subtypes taken together."""
@@ -136,12 +130,12 @@ class Subtyped(ForestModel[Any]):
         return header, arrays | self.history.to_arrays() | {"size": self.size, "frequency": self.frequency}
 
     def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        super().restore(header, arrays)
         self.size, self.frequency = arrays["size"], arrays["frequency"]
         self.history = History.from_arrays(arrays, int(header["rounds"]))
         self.theta = unpack_sparse("theta", arrays, int(Layout(self.grammar, self.size).start[-1]))
         if "smoothing" in arrays:
             self.given_smoothing = _square_blocks(arrays["smoothing"], self.size[self.grammar.first_tag :])
-        super().restore(header, arrays)
 
 
 def _square_blocks(flat: Floats, size: Longs) -> list[Floats]:

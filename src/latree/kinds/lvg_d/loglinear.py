@@ -18,11 +18,12 @@ import numpy as np
 from scipy.sparse import block_diag, csr_array, eye_array
 
 from latree.arrays import NONE, Floats, Longs
-from latree.inference.forest import PASS, Forest, P, restrict
+from latree.inference.forest import Forest, restrict
 from latree.inference.forms.multiscale import MultiScale, leaves_below, tree_sizes
 from latree.inference.forms.sparse import Sparse, sparse, with_entries, zeros_like
+from latree.inference.potentials import NO_POTENTIALS, Potentials, expected_parts
 from latree.inference.subtypes import Layout
-from latree.inference.sweep import NO_BOOST, infer
+from latree.inference.sweep import infer
 from latree.kinds.lvg_d.refinement import Refinement
 from latree.kinds.lvg_d.span_features import SpanFeatures, Words
 
@@ -205,12 +206,12 @@ def _add_batch(batch: Batch, model: LogLinear, weights: Weights, slope: _Slope) 
     form, both, total = model.as_form(with_entries(weights.cells, entry, width)), joined != NONE, 0.0
     for sign, forest, counts, k in ((1.0, batch.gold, slope.cells[0], 0), (-1.0, batch.all, slope.cells[1], 1)):
         stats = with_entries(counts, np.zeros(len(entry)), width)
-        boost = NO_BOOST if batch.spans is None else batch.spans[k] @ weights.spans
-        found = infer(forest, form, model.as_form(stats), model.layout.size, boost=boost)
+        potentials = NO_POTENTIALS if batch.spans is None else Potentials(item=batch.spans[k] @ weights.spans)
+        found = infer(forest, form, model.as_form(stats), model.layout.size, potentials)
         total += sign * float(found.log_z.sum())
         slope.lexical[:] += sign * np.bincount(own, stats.entry, len(slope.lexical))
         slope.lexical[:] += sign * np.bincount(joined[both], stats.entry[both], len(slope.lexical))
         if batch.spans is not None:
-            made = np.bincount(forest.ends[:, P], np.where(forest.rule == PASS, 0.0, found.posterior), len(boost))
-            slope.spans[:] += sign * (batch.spans[k].T @ made)
+            items, _ = expected_parts(forest, found.posterior)
+            slope.spans[:] += sign * (batch.spans[k].T @ items)
     return total

@@ -7,6 +7,7 @@ moved so that the correct tree, rather than tree and words, becomes likely.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,13 @@ from numpy.typing import NDArray
 from latree.arrays import NONE, Floats, Longs
 from latree.errors import LatreeError
 from latree.files import part_of
+from latree.inference.decode import only
 from latree.inference.forest import Forest, thin
 from latree.inference.forms.multiscale import expanded
 from latree.inference.forms.sparse import Sparse, no_statistics, with_words
-from latree.inference.search import Search
+from latree.inference.potentials import NO_POTENTIALS, Potentials
+from latree.inference.reading import Reading
 from latree.inference.subtypes import Layout
-from latree.inference.sweep import NO_BOOST, Inference, infer, inside_only
 from latree.inference.viterbi import viterbi_edges
 from latree.kinds.lvg_d.loglinear import Batch, LogLinear, Weights, many_scales, one_scale
 from latree.kinds.lvg_d.options import LvgDOptions
@@ -28,9 +30,18 @@ from latree.kinds.lvg_d.refinement import Refinement
 from latree.kinds.lvg_d.span_features import SpanFeatures, Words
 from latree.kinds.lvg_d.start import log_rules, log_words
 from latree.kinds.lvg_d.training import Legs
-from latree.kinds.pruned import Example, PrunedModel, by_length
+from latree.kinds.pruned import Example, PrunedModel, PrunedReading, by_length
 from latree.learning.loop import Training, train
 from latree.lexicon.lexical_rules import UNSEEN, LexicalRules
+
+
+@dataclass(frozen=True, eq=False)
+class LoglinearReading(PrunedReading):
+    """Weights of words, and what features of spans need."""
+
+    subtypes: Floats  # [words, tags' subtypes laid end to end] weights
+    unit: Longs  # [words] as the lexical rules know them
+    place: Longs  # [words] each word's own in its sentence
 
 
 class LoglinearModel(PrunedModel):
@@ -90,11 +101,11 @@ class LoglinearModel(PrunedModel):
         return Batch.of(gold, everything, np.concatenate(own), np.concatenate(joined), words)
 
     def prune_further(
-        self, forest: Forest, emissions: Floats, looseness: float, gold: tuple[Longs, int] | None
+        self, forest: Forest, reading: Reading, looseness: float, gold: tuple[Longs, int] | None
     ) -> Forest:
         """After the pruner's own cascade, edges of small posterior under its full grammar go."""
-        forest = super().prune_further(forest, emissions, looseness, gold)
-        posterior = self.pruner.infer(forest, emissions).posterior
+        forest = super().prune_further(forest, reading, looseness, gold)
+        posterior = self.pruner.infer(forest, reading).posterior
         return thin(forest, posterior >= self.options.threshold * looseness, gold)
 
     # -- search
@@ -102,18 +113,12 @@ class LoglinearModel(PrunedModel):
     def prepare(self) -> None:
         """The weights, from what was learned."""
         self.learned: Weights = self.model.weights(self.delta)
-        self._latest = None
 
     def widths(self) -> Longs:
         return self.size
 
-    @property
-    def own_width(self) -> int:
-        return int(self.size[self.grammar.first_tag :].sum()) + 2
-
-    def own_columns(self, tokens: Sequence[str]) -> Floats:
-        """Weights of words [words, tags' subtypes laid end to end], zero where a word cannot have a tag; beside these
-        the words' units and positions, which features of spans need."""
+    def read(self, tokens: Sequence[str]) -> LoglinearReading:
+        """A word weighs nothing under a tag that it cannot have."""
         own, joined = self.lexical.rules_of(tokens), self.lexical.joined_rules_of(tokens)
         width = self.size[self.grammar.first_tag :]
         tag, step = np.repeat(np.arange(len(width)), width), np.concatenate([np.arange(n) for n in width])
@@ -121,41 +126,32 @@ class LoglinearModel(PrunedModel):
         lexical, change = np.append(self.learned.lexical, -np.inf), np.append(self.learned.change, 0.0)
         first = np.where(own[:, tag] == NONE, NONE, start[own[:, tag]] + step)
         second = np.where(joined[:, tag] == NONE, NONE, start[joined[:, tag]] + step)
-        return np.column_stack(
-            [np.exp(lexical[first] + change[second]), self.lexical.units_of(tokens), np.arange(len(tokens))]
-        )
+        weights = np.exp(lexical[first] + change[second])
+        place = np.arange(len(tokens))
+        return LoglinearReading(self.pruner.read(tokens), weights, self.lexical.units_of(tokens), place)
 
-    def weights(self, emissions: Floats) -> Any:
-        words = np.ascontiguousarray(self.own_part(emissions)[:, :-2])
-        return self.model.as_form(with_words(self.learned.cells, self.model.layout, words))
+    def weights(self, reading: LoglinearReading) -> Any:
+        return self.model.as_form(with_words(self.learned.cells, self.model.layout, reading.subtypes))
 
-    def _boost(self, forest: Forest, emissions: Floats) -> Floats:
-        """What every item's span weighs, as a log."""
+    def no_statistics(self, weights: Any) -> Any:
+        return self.model.as_form(no_statistics(weights.blocks if self.model.in_blocks else weights))
+
+    def potentials(self, forest: Forest, reading: LoglinearReading) -> Potentials:
+        """What every item's span weighs."""
         if self.spans is None:
-            return NO_BOOST
-        words = Words(emissions[:, -2].astype(np.int64), np.flatnonzero(emissions[:, -1] == 0))
-        return np.asarray(self.spans.matrix(forest, words) @ self.learned.spans, np.float64)
+            return NO_POTENTIALS
+        words = Words(reading.unit, np.flatnonzero(reading.place == 0))
+        return Potentials(item=self.spans.matrix(forest, words) @ self.learned.spans)
 
-    def infer(self, forest: Forest, emissions: Floats) -> Inference:
-        weights = self._weights_of(emissions)
-        cells = no_statistics(weights.blocks if self.model.in_blocks else weights)
-        boost = self._boost(forest, emissions)
-        return infer(forest, weights, self.model.as_form(cells), self.size, boost=boost)
-
-    def log_inside(self, forest: Forest, emissions: Floats) -> Floats:
-        return inside_only(forest, self._weights_of(emissions), self.size, self._boost(forest, emissions))[0]
-
-    def cells_of(self, emissions: Floats) -> Sparse:
-        weights = self._weights_of(emissions)
+    def cells(self, reading: LoglinearReading) -> Sparse:
+        weights = self.weights(reading)
         return expanded(self.model.layout, weights) if self.model.in_blocks else weights
 
-    def viterbi_scores(self, search: Search) -> Floats:
+    def viterbi_scores(self, forest: Forest, reading: LoglinearReading) -> Floats:
         """Zero on the best derivation over subtypes."""
         if self.spans is not None:
             raise LatreeError("with features of spans there is no single best derivation; use another objective")
-        scores = np.full(len(search.forest.rule), -np.inf)
-        scores[viterbi_edges(search.forest, self.cells_of(search.all_emissions), self.size)] = 0.0
-        return scores
+        return only(forest, viterbi_edges(forest, self.cells(reading), self.size))
 
     def complexity(self) -> Longs:
         """[symbols] parameters of the grammar's rules, by their parents: at several scales those that are not zero."""
@@ -183,8 +179,8 @@ class LoglinearModel(PrunedModel):
             parts["spans"] = self.spans.key
         return own, parts | {"size": self.size, "delta": self.delta.astype(np.float32)}
 
-    def take_over(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.adopt_stored_pruner(header, arrays)
+    def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        super().restore(header, arrays)
         tags = len(self.grammar.tags)
         self.lexical = LexicalRules.from_arrays(part_of("lexical.", arrays), tags, header["scheme"])
         self.size, self.delta = arrays["size"], arrays["delta"].astype(np.float64)
@@ -194,4 +190,3 @@ class LoglinearModel(PrunedModel):
         if "spans" in arrays:
             self.spans = SpanFeatures(arrays["spans"], len(self.lexical.units), len(self.grammar.symbols))
         self.model = self.structure(self.size)
-        self.prepare()

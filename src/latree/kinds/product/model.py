@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,24 +18,22 @@ from numpy.typing import NDArray
 from latree.arrays import Floats, Longs
 from latree.errors import LatreeError
 from latree.files import part_of
-from latree.inference import decode
 from latree.inference.chart import Chart
 from latree.inference.forest import Forest, Piece
-from latree.inference.objectives import Objective
+from latree.inference.pooled import Pooled, Posteriors, pooled
 from latree.inference.prune import Cascade
+from latree.inference.reading import Reading
 from latree.inference.results import Parse
-from latree.inference.search import Search
 from latree.kinds.model import Trouble
 from latree.kinds.parser import Parser
 from latree.kinds.registry import all_kinds
 
 
-class JointInference(NamedTuple):
-    """Means over the members: of log Z (so P(T, w) is their geometric mean), and of posteriors."""
+@dataclass(frozen=True, eq=False)
+class ProductReading(Reading):
+    """What each member makes of words."""
 
-    log_z: Floats
-    posterior: Floats
-    members: tuple[Any, ...]
+    members: tuple[Reading, ...]
 
 
 JOINT = Cascade(1e-3, ((2, 1e-4),))  # looser than for one: each member prunes what the one before left
@@ -81,24 +80,17 @@ class Product(Parser):
             member.cascade = value
         self.threshold = value.chart
 
-    # -- search: each member sees its own columns of the emissions
+    # -- search
 
-    def emissions(self, tokens: Sequence[str]) -> Floats:
-        return np.concatenate([member.emissions(tokens) for member in self.members], axis=1)
+    def read(self, tokens: Sequence[str]) -> ProductReading:
+        return ProductReading(tuple(member.read(tokens) for member in self.members))
 
-    @property
-    def columns(self) -> int:
-        return sum(member.columns for member in self.members)
+    def _parts(self, reading: ProductReading) -> Iterator[tuple[Any, Reading]]:
+        """Every member with its reading."""
+        return zip(self.members, reading.members, strict=True)
 
-    def _parts(self, emissions: Floats) -> Iterator[tuple[Any, Floats]]:
-        start = 0
-        for member in self.members:
-            yield member, np.ascontiguousarray(emissions[:, start : start + member.columns])
-            start += member.columns
-
-    def coarse(self, emissions: Floats) -> Chart:
-        member, part = next(self._parts(emissions))
-        chart: Chart = member.coarse(part)
+    def coarse(self, reading: ProductReading) -> Chart:
+        chart: Chart = self.members[0].coarse(reading.members[0])
         return chart
 
     def prune(self, coarse: Any, threshold: float) -> Piece:
@@ -106,35 +98,27 @@ class Product(Parser):
         return piece
 
     def refine(
-        self, forest: Forest, emissions: Floats, looseness: float, gold: tuple[Longs, int] | None = None
+        self, forest: Forest, reading: ProductReading, looseness: float, gold: tuple[Longs, int] | None = None
     ) -> Forest:
         """Each member prunes what the one before left."""
-        for member, part in self._parts(emissions):
+        for member, part in self._parts(reading):
             forest = member.refine(forest, part, looseness, gold)
         return forest
 
-    def infer(self, forest: Forest, emissions: Floats) -> Any:
-        found = tuple(member.infer(forest, part) for member, part in self._parts(emissions))
-        log_z = np.mean([one.log_z for one in found], axis=0)
-        posterior = np.mean([one.posterior for one in found], axis=0)
-        return JointInference(log_z, posterior, found)
+    def opinions(self, forest: Forest, reading: ProductReading) -> list[Posteriors]:
+        """One of each member."""
+        return [member.infer(forest, part) for member, part in self._parts(reading)]
 
-    def log_inside(self, forest: Forest, emissions: Floats) -> Floats:
-        values = [member.log_inside(forest, part) for member, part in self._parts(emissions)]
+    def infer(self, forest: Forest, reading: ProductReading) -> Pooled:
+        return pooled(self.grammar, forest, self.opinions(forest, reading))
+
+    def log_inside(self, forest: Forest, reading: ProductReading) -> Floats:
+        """The mean over members, so that P(T, w) is their geometric mean."""
+        values = [member.log_inside(forest, part) for member, part in self._parts(reading)]
         return np.asarray(np.mean(values, axis=0), np.float64)
 
-    def log_z(self, search: Search) -> Floats:
-        return search.inference.log_z
-
-    def edge_scores(self, search: Search, objective: Objective) -> Floats:
-        """Max-rule: the sum over members of log posteriors; the other objectives take the mean posterior."""
-        if objective == "viterbi":
-            raise LatreeError("a product of grammars has no single best derivation; use another objective")
-        if objective != "max-rule":
-            return super().edge_scores(search, objective)
-        members: tuple[Any, ...] = search.inference.members  # type: ignore[attr-defined]
-        parts = [decode.max_rule_scores(search.forest, member.posterior) for member in members]
-        return np.asarray(np.sum(parts, axis=0), np.float64)
+    def viterbi_scores(self, forest: Forest, reading: ProductReading) -> Floats:
+        raise LatreeError("a product of grammars has no single best derivation; use another objective")
 
     def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Parse:
         found: Parse = self.members[0].stand_in(tokens, trouble)

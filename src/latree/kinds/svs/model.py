@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 
 from latree.arrays import Floats, Longs
 from latree.errors import LatreeError
+from latree.inference.decode import only
 from latree.inference.derivations import Derivation
+from latree.inference.forest import Forest
 from latree.inference.forms.factored import Factored, no_statistics, with_words
 from latree.inference.grammar import count_rules, normalise
 from latree.inference.objectives import Objective
+from latree.inference.reading import Emissions
 from latree.inference.results import Parse
 from latree.inference.search import Search
 from latree.kinds.parser import Parser, tagged_sentences
@@ -75,10 +78,13 @@ class Svs(Parser):
     def concepts(self) -> int:
         return int(self.concept_of.shape[1])
 
-    def prepare_weights(self) -> None:
-        nothing = np.zeros(0), np.zeros(1, np.int64)
-        self.tensors = Factored(self.rule, self.relation, self.structure.label, *nothing)
+    def prepare(self) -> None:
+        """Add what concepts say of tags."""
+        super().prepare()
         self.tag_concepts = normalised(self.prior[self.grammar.first_tag :])
+
+    def form(self) -> Factored:
+        return Factored(self.rule, self.relation, self.structure.label, np.zeros(0), np.zeros(1, np.int64))
 
     def widths(self) -> Longs:
         return np.where(np.arange(len(self.grammar.symbols)) == 0, 1, self.concepts)
@@ -91,25 +97,18 @@ class Svs(Parser):
 
     # -- search
 
-    def emissions(self, tokens: Sequence[str]) -> Floats:
-        """P(w | lc) and beside it P(w | lc i), tags' concepts laid end to end (eqn 19)."""
-        own = self.lexicon.emissions(tokens).reshape(len(tokens), -1, self.concepts)
-        words = (own * self.tag_concepts).sum(2)
+    def read(self, tokens: Sequence[str]) -> Emissions:
+        """P(w | lc) and P(w | lc i), tags' concepts laid end to end (eqn 19)."""
+        concepts = self.lexicon.emissions(tokens).reshape(len(tokens), -1, self.concepts)
+        tags = (concepts * self.tag_concepts).sum(2)
         share = self.options.word_smoothing
-        own = (1 - share) * own + share * words[:, :, None]
-        return np.concatenate([words, own.reshape(len(tokens), -1)], axis=1)
+        concepts = (1 - share) * concepts + share * tags[:, :, None]
+        return Emissions(tags, concepts.reshape(len(tokens), -1))
 
-    @property
-    def columns(self) -> int:
-        return len(self.grammar.tags) * (1 + self.concepts)
+    def weights(self, reading: Emissions) -> Factored:
+        return with_words(self.tensors, reading.subtypes)
 
-    def coarse(self, emissions: Floats) -> Any:
-        return super().coarse(np.ascontiguousarray(emissions[:, : len(self.grammar.tags)]))
-
-    def weights(self, emissions: Floats) -> Any:
-        return with_words(self.tensors, emissions[:, len(self.grammar.tags) :])
-
-    def no_statistics(self, weights: Any) -> Any:
+    def no_statistics(self, weights: Factored) -> Factored:
         return no_statistics(weights)
 
     def likeliest_tag(self, word: str, first: bool) -> str:
@@ -117,16 +116,10 @@ class Svs(Parser):
         by_tag = self.lexicon.tag_given_word(word, first).reshape(-1, self.concepts).sum(1)
         return self.grammar.tags[int(np.argmax(by_tag))].label
 
-    def log_z(self, search: Search) -> Floats:
-        """Over what survives pruning: a lower bound, close when little was pruned."""
-        return search.inference.log_z
-
-    def viterbi_scores(self, search: Search) -> Floats:
-        """Zero on the derivation that the paper's parser chooses (`svs_choice`)."""
-        scores = np.full(len(search.forest.rule), -np.inf)
-        weights, exact = self._weights_of(search.all_emissions), self.choice == "concept"
-        scores[chosen_edges(search.forest, weights, self.widths(), self.priors, exact=exact)] = 0.0
-        return scores
+    def viterbi_scores(self, forest: Forest, reading: Emissions) -> Floats:
+        """Zero on the derivation that the paper's parser chooses (`choice`)."""
+        exact = self.choice == "concept"
+        return only(forest, chosen_edges(forest, self.weights(reading), self.widths(), self.priors, exact=exact))
 
     @property
     def priors(self) -> Floats:
@@ -137,8 +130,8 @@ class Svs(Parser):
 
     def log_prob_tree(self, tree: Tree) -> float:
         """log P(T, w) over all its derivations; -inf where the grammar has none."""
-        derivations, emissions = self._derivations(tree)
-        return -np.inf if derivations is None else float(self.log_inside(derivations.forest, emissions)[0])
+        derivations, reading = self._derivations(tree)
+        return -np.inf if derivations is None else float(self.log_inside(derivations.forest, reading)[0])
 
     def result(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Parse:
         """The tree of a derivation, with the probability of the tree; P(w), though summed after pruning, is no less."""
@@ -160,19 +153,19 @@ class Svs(Parser):
 
     def vectors(self, tree: Tree) -> list[ConstituentVector]:
         """A vector over concepts for every constituent of a tree, the largest first; tags are left out."""
-        derivations, emissions = self._derivations(tree)
-        found = None if derivations is None else self.infer(derivations.forest, emissions)
+        derivations, reading = self._derivations(tree)
+        found = None if derivations is None else self.infer(derivations.forest, reading)
         if derivations is None or found is None or not np.isfinite(found.log_z[0]):
             raise LatreeError("the grammar does not derive this tree, so that its constituents have no vectors")
         return read_vectors(self.grammar, derivations, found)
 
-    def _derivations(self, tree: Tree) -> tuple[TreeForest | None, Floats]:
+    def _derivations(self, tree: Tree) -> tuple[TreeForest | None, Emissions]:
         """A tree with every choice of heads, where the grammar has any, and what is known of its words."""
         cleaned = self.labels.clean(tree)
         if cleaned is None:
             raise LatreeError("the tree has no words")
         binarization: HeadBinarization = self.binarization  # type: ignore[assignment]
-        return all_derivations(cleaned, self.grammar, binarization), self.emissions(cleaned.words())
+        return all_derivations(cleaned, self.grammar, binarization), self.read(cleaned.words())
 
     def sentence_vector(self, tree: Tree) -> ConstituentVector:
         """That of the topmost constituent, whose head is the sentence's."""
@@ -206,9 +199,9 @@ class Svs(Parser):
         return header, arrays | {"svs.headwords": pack_strings(self.headwords.words)}
 
     def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        super().restore(header, arrays)
         self.binarization = HeadBinarization.from_json(header["binarization"])  # type: ignore[assignment]
         self.headwords = Headwords(unpack_strings(arrays["svs.headwords"]))
         self.structure = Structure(arrays["svs.label"], tuple(Relation(*one) for one in header["relations"]))
         for name in ("rule", "relation", "prior", "concept_of"):
             setattr(self, name, arrays[f"svs.{name}"].astype(np.float64))
-        self.prepare()
