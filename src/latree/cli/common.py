@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import typer
 
 from latree.errors import LatreeError
+from latree.files import write_atomically
 from latree.kinds.registry import all_kinds, kind_named, load
 from latree.text.formats import format_by_name, open_text, read_conllu, read_trees
 from latree.text.tokenize import tokens_of
@@ -34,12 +35,17 @@ def names_of(trait: str) -> str:
 InputFormat = Literal["text", "ptb", "conllu"]
 
 MODEL = typer.Option(
-    None, "-m", "--model", help="The model file.  [default: the English grammar that comes with latree]"
+    None, "-m", "--model", metavar="FILE", help="The model file.  [default: the English grammar that comes with latree]"
 )
 INPUTS = typer.Argument(
-    None, help="Files to read; without any, or for -, what is typed or piped in.", show_default=False
+    None,
+    metavar="[FILE]...",
+    help="Files to read; without any, or for -, what is typed or piped in.",
+    show_default=False,
 )
-JOBS = typer.Option(1, "--jobs", min=1, help="Processes that share the work; the result is the same for any number.")
+JOBS = typer.Option(
+    1, "--jobs", min=1, metavar="N", help="Processes that share the work; the result is the same for any number."
+)
 OBJECTIVE = typer.Option(
     "max-rule",
     "--objective",
@@ -91,7 +97,6 @@ def note(message: str) -> None:
 
 def write_page(report: Report, path: Path, quiet: bool = False) -> None:
     """Write a report to a file, as a page for a browser."""
-    from latree.files import write_atomically
     from latree.report.html import page
 
     write_atomically(path, page(report).encode())

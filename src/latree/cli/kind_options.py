@@ -42,11 +42,23 @@ class Setting(NamedTuple):
                 shown += f", for a tagger {self.tagger_default}"
         return f"{self.about.help}  [default: {shown}]" if shown else self.about.help
 
+    @property
+    def metavar(self) -> str | None:
+        """What stands for a value in the help; None where typer lists the choices."""
+        words = {int: "N", float: "X", str: "NAME"}
+        return next((word for kind, word in words.items() if self.kind in (kind, kind | None)), None)
+
     def parameter(self) -> Parameter:
         """The parameter that typer makes an option of; its value is None where the user says nothing."""
         unsaid = False if self.kind is bool else None
         option = typer.Option(
-            unsaid, self.flag, help=self.help, min=self.about.least, max=self.about.most, show_default=False
+            unsaid,
+            self.flag,
+            help=self.help,
+            metavar=self.metavar,
+            min=self.about.least,
+            max=self.about.most,
+            show_default=False,
         )
         return Parameter(self.name, Parameter.KEYWORD_ONLY, default=option, annotation=self.kind)
 

@@ -33,6 +33,7 @@ _MODELS = typer.Option(
     None,
     "-m",
     "--model",
+    metavar="FILE",
     help=f"The model file; several ({common.names_of('multiplies')}) choose the trees together.  [default: the "
     "English grammar that comes with latree]",
 )
@@ -40,6 +41,7 @@ _KBEST = typer.Option(
     0,
     "--kbest",
     min=0,
+    metavar="N",
     help="List so many trees of each sentence, the best first, and then a blank line; 0: only the best, without.",
 )
 _SCORES = typer.Option(
@@ -53,6 +55,7 @@ _MAX_LENGTH = typer.Option(
     None,
     "--max-length",
     min=1,
+    metavar="N",
     help="Longer sentences, in words, are not parsed but get a flat tree, and a message.  [default: "
     f"{ForestModel.max_length}]",
 )

@@ -9,30 +9,42 @@ from pathlib import Path
 import typer
 
 from latree.cli import common
+from latree.kinds.registry import report_on
+from latree.kinds.report import Ask
+from latree.report.text import print_report
+from latree.report.value import to_json
 
 TOP, TOP_ON_PAGE = 5, 8
 
 
 def show(
     model: Path = common.MODEL,
-    symbol: str = typer.Option(None, "--symbol", help="All about the categories of this name, such as NP."),
-    top: int = typer.Option(None, "--top", min=1, help=f"Rules and words to show: {TOP}, on a page {TOP_ON_PAGE}."),
-    summed: bool = typer.Option(False, "--summed", help="Rules whatever the subtypes of the children."),
-    html: Path = typer.Option(None, "--html", help="Write all of it to this file, a page for a browser."),
+    symbol: str = typer.Option(
+        None, "--symbol", metavar="NAME", help="Show all about the categories of this name, such as NP."
+    ),
+    top: int = typer.Option(
+        None,
+        "--top",
+        min=1,
+        metavar="N",
+        help=f"How many rules and words to show of each.  [default: {TOP}, on a page {TOP_ON_PAGE}]",
+    ),
+    summed: bool = typer.Option(
+        False, "--summed", help="Show rules with the children's subtypes added up, instead of each by itself."
+    ),
+    html: Path = typer.Option(
+        None, "--html", metavar="FILE", help="Write everything to this file, as a page for a browser."
+    ),
     json_output: bool = typer.Option(
-        False, "--json", help="The header of the model file as JSON; with --symbol, all about that category."
+        False, "--json", help="Write the header of the model file as JSON; with --symbol, all about that category."
     ),
 ) -> None:
-    """Show what the model was made of, its categories with their subtypes, and what each is likely to be.
+    """Show what a model was made from, its categories with their subtypes, and what each is likely to be.
 
-    Of latent vectors instead of subtypes: where the rules and words of a category lie. Of weights that were trained to
-    tell right trees from wrong ones: which of them training moved most, and how finely rules are divided. Of concepts
-    that all categories share: how common each is, and its likeliest headwords. Of a product: all that of each member.
+    What there is to show depends on the kind. lvg: subtypes with their words, rules and split trees. gm-lveg: where the
+    rules and words of a category lie in its space. lvg-d: which weights training moved most, and how finely rules are
+    divided. svs: how common each concept is, and its likeliest headwords. A product shows all that of each member.
     """
-    from latree.kinds.registry import report_on
-    from latree.kinds.report import Ask
-    from latree.report.value import to_json
-
     if html is not None and (symbol is not None or json_output):
         raise typer.BadParameter("--html excludes --symbol and --json: the page holds all")
     loaded = common.load_model(model)
@@ -46,6 +58,4 @@ def show(
     elif json_output:
         typer.echo(json.dumps(to_json(report), ensure_ascii=False, indent=1))
     else:
-        from latree.report.text import print_report
-
         print_report(report)

@@ -54,8 +54,8 @@ def train(
 
 # -- one command a kind
 
-_OUTPUT = typer.Option(..., "-o", "--output", help="The model file to write.")
-_DEV = typer.Option(None, "--dev", help="Trees or tagged sentences kept apart, to score the model on.")
+_OUTPUT = typer.Option(..., "-o", "--output", metavar="FILE", help="The model file to write.")
+_DEV = typer.Option(None, "--dev", metavar="FILE", help="Trees or tagged sentences kept apart, to score the model on.")
 _FORMAT = typer.Option(
     None, "--format", help="What the files hold: trees in brackets (ptb) or CoNLL-U tables; else told by their names."
 )
@@ -71,7 +71,7 @@ def _shared_parameters(kind: Kind) -> list[Parameter]:
         (True, True): "Files of trees in brackets (.mrg) train a parser, CoNLL-U files a tagger.",
     }[kind.parser is not None, kind.tagger is not None]
     table: list[tuple[str, Any, Any]] = [
-        ("treebank", list[str], typer.Argument(..., help=files)),
+        ("treebank", list[str], typer.Argument(..., metavar="TREEBANK", help=files)),
         ("output", Path, _OUTPUT),
         ("dev", str, _DEV),
         ("form", Literal["ptb", "conllu"], _FORMAT),
