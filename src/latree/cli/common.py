@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import typer
 
 from latree.errors import LatreeError
-from latree.files import write_atomically
 from latree.kinds.registry import all_kinds, kind_named, load
 from latree.text.formats import format_by_name, open_text, read_conllu, read_trees
 from latree.text.tokenize import tokens_of
@@ -97,6 +96,7 @@ def note(message: str) -> None:
 
 def write_page(report: Report, path: Path, quiet: bool = False) -> None:
     """Write a report to a file, as a page for a browser."""
+    from latree.files import write_atomically
     from latree.report.html import page
 
     write_atomically(path, page(report).encode())
