@@ -54,7 +54,7 @@ def sparse_specimen(seed: int) -> Specimen:
 
 def multiscale_specimen(seed: int) -> Specimen:
     rng = np.random.default_rng(200 + seed)
-    grammar, theta, emissions = example(seed, words=WORDS, most=40)
+    grammar, theta, emissions = example(seed, words=WORDS, most=12)
     size = np.array([1, 2, 4, 1, 2, 2])
     trees = tree_sizes(size)
     blocks = sparse(Layout(grammar, trees), random_tensors(grammar, trees, rng))
