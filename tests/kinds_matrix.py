@@ -17,7 +17,7 @@ from tests.command import done, folder, toy_trees, write_conllu
 SMALL = {
     "lvg": ("--rounds", "1", "--split-iterations", "5", "--merge-iterations", "2", "--smooth-iterations", "2"),
     "lvg-tagger": ("--subtypes", "2", "--split-iterations", "5", "--smooth-iterations", "2"),
-    "lvg-d": ("--rounds", "1", "--epochs", "1", "--iterations", "3"),
+    "lvg-d": ("--subtypes", "2", "--scales", "--epochs", "1", "--iterations", "3"),
     "lvg-d-tagger": ("--subtypes", "2", "--epochs", "1", "--iterations", "3"),
     "gm-lveg": ("--rounds", "1", "--epochs", "1", "--dim", "2", "--components", "2"),
     "gm-lveg-tagger": ("--epochs", "1", "--dim", "2", "--components", "2"),
