@@ -18,6 +18,7 @@ from safetensors.numpy import save as pack
 from latree.errors import LatreeError
 from latree.files import VERSION, load, save, write_atomically
 from latree.kinds import registry as models
+from tests.command import model as command_model
 
 HEADER = {"names": ["é", "日本", "a\tb"], "options": {"rare": 20, "weight": 0.1, "none": None}}
 ARRAYS: dict[str, NDArray[Any]] = {
@@ -160,3 +161,12 @@ def test_the_mode_is_what_the_umask_says(tmp_path: Path, umask: int) -> None:
     write_atomically(path, b"x")
     assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask
     assert os.umask(umask) == umask  # and the umask itself is as it was
+
+
+def test_options_that_stood_apart_are_read() -> None:
+    """Headers of the first files had labels and binarisation beside the rest, and no other options."""
+    model = models.load(command_model("pcfg"))
+    header, arrays = model.state()
+    options = header.pop("options")
+    again = models.from_state("pcfg", header | {name: options[name] for name in ("labels", "binarization")}, arrays)
+    assert again.options == model.options

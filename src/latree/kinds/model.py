@@ -379,8 +379,11 @@ class ForestModel(ABC, Generic[Result]):
 
     @classmethod
     def stored_options(cls, header: Mapping[str, Any]) -> ModelOptions:
-        """The options in a header."""
-        return cls.options_class().from_json(header["options"])
+        """Read the options from a header; in the first files they stood apart, and some were not kept."""
+        if "options" in header:
+            return cls.options_class().from_json(header["options"])
+        apart = {name: header[name] for name in ("labels", "binarization", "column") if name in header}
+        return cls.options_class().from_json(apart | header.get("split_merge", {}))
 
     @classmethod
     def from_state(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:

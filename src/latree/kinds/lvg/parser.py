@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from latree.arrays import Longs
@@ -15,7 +14,6 @@ from latree.inference.sweep import infer
 from latree.kinds.lvg.options import LvgOptions
 from latree.kinds.lvg.subtyped import Subtyped
 from latree.kinds.lvg.training import Rounds
-from latree.kinds.options import ModelOptions
 from latree.kinds.parser import Parser, tagged_sentences
 from latree.learning.latent_treebank import LatentTreebank
 from latree.learning.loop import Training, train
@@ -38,14 +36,6 @@ class Lvg(Subtyped, Parser):
     def __init__(self, options: LvgOptions | None = None, **changes: Any) -> None:
         super().__init__(options, **changes)
         self.cascade = FAST
-
-    @classmethod
-    def stored_options(cls, header: Mapping[str, Any]) -> ModelOptions:
-        """The options in a header; in the first files that had any they stood apart."""
-        if "options" in header:
-            return super().stored_options(header)
-        apart = {name: header[name] for name in ("labels", "binarization")}
-        return LvgOptions.from_json(apart | header["split_merge"])
 
     def learn(self, data: list[Node], training: Training) -> None:
         self.grammar, counts = count_rules(data)
