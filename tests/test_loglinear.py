@@ -26,7 +26,7 @@ from latree.kinds.lvg_d.refinement import Refinement
 from latree.kinds.lvg_d.span_features import Words
 from latree.kinds.lvg_d.start import grown
 from latree.kinds.lvg_d.tagger import LvgDTagger
-from latree.kinds.lvg_d.training import Objective, divide, fit_leg, log_likelihood_of_all
+from latree.kinds.lvg_d.training import PenalisedLoss, divide, fit_leg, log_likelihood_of_all
 from latree.learning.checkpoint import Checkpoint
 from latree.learning.loop import Progress, Training, after_steps
 from latree.learning.owlqn import OwlQn, subgradient_violation
@@ -294,7 +294,7 @@ def test_the_objective_never_rises(model: LvgD, trees: list[Tree]) -> None:
     shards, values = Shards(batches_of(model, trees[:40])), []
     start = np.zeros(model.model.parameters)
     for leg in range(4):
-        objective = Objective(lambda d: log_likelihood_of_all(shards, model.model, d), SMALL, lambda value: None)
+        objective = PenalisedLoss(lambda d: log_likelihood_of_all(shards, model.model, d), SMALL, lambda value: None)
         values.append(objective(start)[0])
         start = fit_leg(objective, start)
         assert np.abs(start).max() > 0, leg
@@ -305,7 +305,7 @@ def test_the_objective_never_rises(model: LvgD, trees: list[Tree]) -> None:
 def test_at_an_l1_optimum_the_subgradient_vanishes(model: LvgD, trees: list[Tree]) -> None:
     shards = Shards(batches_of(model, trees[:40]))
     options = replace(SMALL, penalty="l1")
-    objective = Objective(lambda d: log_likelihood_of_all(shards, model.model, d), options, lambda value: None)
+    objective = PenalisedLoss(lambda d: log_likelihood_of_all(shards, model.model, d), options, lambda value: None)
     found = OwlQn(iterations=400, tolerance=0.0).minimise(objective, np.zeros(model.model.parameters), 0.05)
     assert 0 < np.count_nonzero(found.x) < len(found.x)
     assert subgradient_violation(found.x, objective(found.x)[1], 0.05) < 1e-3

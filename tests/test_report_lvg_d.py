@@ -19,7 +19,7 @@ from latree.inference.forms.multiscale import MultiScale, expanded
 from latree.kinds.lvg.options import LvgOptions
 from latree.kinds.lvg.parser import Lvg
 from latree.kinds.lvg.tagger import LvgTagger
-from latree.kinds.lvg_d.changes import KINDS, SKETCHED, Changes, Moved, Sketch
+from latree.kinds.lvg_d.changes import GROUPS, SKETCHED, Changes, Moved, Sketch
 from latree.kinds.lvg_d.model import LoglinearModel
 from latree.kinds.lvg_d.options import LvgDOptions
 from latree.kinds.lvg_d.parser import LvgD
@@ -251,7 +251,7 @@ def test_every_parameter_that_moved_is_told_once(make: Make) -> None:
     changes = Changes(model)
     told: list[Moved] = []
     for symbol in range(len(model.grammar.symbols)):
-        for kind in KINDS:
+        for kind in GROUPS:
             for up in (True, False):
                 told += changes.moved(symbol, kind, up, 10**6)
     assert sorted(one.number for one in told) == np.flatnonzero(model.delta).tolist()

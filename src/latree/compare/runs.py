@@ -1,4 +1,4 @@
-"""The same sentences through several models: the best trees of each, how long they took, and lists of the next best."""
+"""Run several models over the same sentences: the best trees of each, how long they took, and the next best."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ class PrunedModel(ForestModel[Any]):
         return super().identity() | {"pruner": {"kind": self.pruner.kind, "options": self.pruner.options.to_json()}}
 
     def forests(self, examples: Sequence[Example], looseness: float = 1.0) -> tuple[Forest, Forest]:
-        """Of some sentences laid end to end: the gold analyses, and what the pruner leaves with the gold kept.
+        """Lay sentences end to end as two forests: the gold analyses, and what the pruner leaves with the gold kept.
 
         Thresholds are multiplied by the looseness.
         """

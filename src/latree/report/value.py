@@ -182,7 +182,7 @@ def plain(inline: Inline) -> str:
 
 
 def prefixed(value: Value, prefix: str) -> Value:
-    """The same with every id and every link to one made different, so that it can stand beside its like."""
+    """Copy a value with every id and every link to one made different, so that it can stand beside its like."""
     changed: Any = value
     if isinstance(value, tuple):
         changed = tuple(prefixed(one, prefix) for one in value)

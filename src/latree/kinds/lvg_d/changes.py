@@ -25,8 +25,8 @@ from latree.kinds.lvg_d.span_features import LENGTHS
 from latree.kinds.report import WORD, Categories
 from latree.report.value import legible
 
-Kind = Literal["rules", "words", "spans"]
-KINDS: tuple[Kind, ...] = ("rules", "words", "spans")
+Group = Literal["rules", "words", "spans"]
+GROUPS: tuple[Group, ...] = ("rules", "words", "spans")
 SKETCHED = 16  # nodes of a refinement tree to draw, those that moved most; what is above them comes along
 
 
@@ -93,7 +93,7 @@ class Changes:
         return self.extent(symbol, False).kept + self.extent(symbol, True).kept
 
     def extent(self, symbol: int | None, of_words: bool) -> Extent:
-        """Of the rules, or the lexical rules, of a category or of all."""
+        """Measure the rules, or the lexical rules, of a category or of all."""
         wanted = self._is_lexical == of_words
         if symbol is not None:
             wanted &= self.symbols[:, 0] == symbol
@@ -144,8 +144,8 @@ class Changes:
 
     @cached_property
     def kind(self) -> Longs:
-        """[parameters] which of `KINDS`."""
-        found = np.full(len(self.delta), KINDS.index("spans"))
+        """[parameters] which of `GROUPS`."""
+        found = np.full(len(self.delta), GROUPS.index("spans"))
         found[: len(self.production)] = self._is_lexical[self.production]
         return found
 
@@ -194,10 +194,10 @@ class Changes:
 
     # -- what moved
 
-    def moved(self, symbol: int, kind: Kind, up: bool, top: int) -> list[Moved]:
+    def moved(self, symbol: int, kind: Group, up: bool, top: int) -> list[Moved]:
         """The parameters of a category's rules, words or spans that training moved most in one direction."""
         signed = self.delta if up else -self.delta
-        found = np.flatnonzero((self.owner == symbol) & (self.kind == KINDS.index(kind)) & (signed > 0))
+        found = np.flatnonzero((self.owner == symbol) & (self.kind == GROUPS.index(kind)) & (signed > 0))
         return [self._parameter(k) for k in found[np.argsort(-signed[found], kind="stable")][:top].tolist()]
 
     def _parameter(self, number: int) -> Moved:

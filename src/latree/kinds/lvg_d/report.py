@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from latree.kinds.lvg_d.changes import KINDS, Changes, Sketch
+from latree.kinds.lvg_d.changes import GROUPS, Changes, Sketch
 from latree.kinds.lvg_d.model import LoglinearModel
 from latree.kinds.report import Ask, Facts, Overview, assemble, facts, place_of, refuse_sums
 from latree.report.value import Branch, Cell, Column, Outline, Paragraph, Report, Section, Table
@@ -79,13 +79,13 @@ def _parameters(changes: Changes, symbol: int) -> Iterator[str]:
         extent = changes.extent(symbol, of_words)
         if extent.productions:
             yield f"parameters: {extent} {name}" + (f", divided: {extent.times}" if changes.has_scales else "")
-    if of_spans := np.count_nonzero((changes.owner == symbol) & (changes.kind == KINDS.index("spans"))):
+    if of_spans := np.count_nonzero((changes.owner == symbol) & (changes.kind == GROUPS.index("spans"))):
         yield f"parameters: {of_spans:,} features of spans"
 
 
 def _cards(changes: Changes, symbol: int, top: int) -> Iterator[Section]:
     """What moved most, by kind and direction; nothing of what there is none of."""
-    for number, kind in enumerate(KINDS):
+    for number, kind in enumerate(GROUPS):
         for up, where in ((True, "up"), (False, "down")):
             moved = changes.moved(symbol, kind, up, top)
             rows = tuple((changes.describe(one.number), f"delta {one.signed_delta}", one.weight) for one in moved)

@@ -48,7 +48,7 @@ def _log_likelihood(batches: Sequence[Batch], model: LogLinear, delta: Floats) -
 
 
 @dataclass(frozen=True)
-class Objective:
+class PenalisedLoss:
     """What is minimised: the negative log likelihood, with the penalty of L2; that of L1 is the optimiser's affair."""
 
     log_likelihood: ValueAndGradient
@@ -63,7 +63,7 @@ class Objective:
         return -value + self.options.ridge / 2 * float(delta @ delta), self.options.ridge * delta - gradient
 
 
-def fit_leg(objective: Objective, delta: Floats) -> Floats:
+def fit_leg(objective: PenalisedLoss, delta: Floats) -> Floats:
     """Some iterations further."""
     options = objective.options
     if options.penalty == "l1":
@@ -188,7 +188,7 @@ class Legs(GradientTrainee):
             seen, reached = seen + 1, max(reached, value / self.sentences)
             watch(Progress("iteration", min(seen, iterations), iterations, value / self.sentences, LOG_P))
 
-        objective = Objective(partial(log_likelihood_of_all, self.shards, model.model), model.options, see)
+        objective = PenalisedLoss(partial(log_likelihood_of_all, self.shards, model.model), model.options, see)
         model.delta = fit_leg(objective, model.delta)
         model.prepare()
         return reached
