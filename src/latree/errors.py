@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class LatreeError(Exception):
     """Something that the user can mend: the message says where, what was wrong, and what to do."""
@@ -18,3 +21,14 @@ class InputError(LatreeError):
 
 class NotTrainedError(LatreeError, AttributeError):
     """A model was asked for what only `fit` or a model file gives it; to `hasattr`, it does not have that."""
+
+
+@contextmanager
+def interrupts_plain() -> Iterator[None]:
+    """Raise what Ctrl-C caused as what it is: at the door of a compiled kernel it turns up as a SystemError."""
+    try:
+        yield
+    except SystemError as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            raise KeyboardInterrupt from None
+        raise

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from latree.errors import LatreeError
+from latree.errors import LatreeError, interrupts_plain
 
 
 class Command(NamedTuple):
@@ -87,7 +87,8 @@ app = typer.Typer(
 def _faults_told() -> Iterator[None]:
     """Tell faults that the user can mend in one line.  This lies inside typer, which has its own ways."""
     try:
-        yield
+        with interrupts_plain():
+            yield
     except LatreeError as error:
         _leave(str(error))
     except KeyboardInterrupt as interrupt:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from latree.cli import common
-from latree.errors import LatreeError
+from latree.errors import LatreeError, interrupts_plain
 from latree.learning.checkpoint import Checkpoint
 from latree.learning.loop import Progress, Training
 
@@ -64,7 +64,8 @@ def _fit(model: ForestModel[Any], data: Iterable[Any], training: Training, repor
     if training.resume and not resumes and not reporter.quiet:
         common.note(f"{path}: no checkpoint there; training from the start")
     try:
-        model.fit(common.with_progress(data, "reading", reporter.quiet), training)
+        with interrupts_plain():
+            model.fit(common.with_progress(data, "reading", reporter.quiet), training)
     except KeyboardInterrupt:
         reporter.clear()
         raise KeyboardInterrupt(_interrupted(path, resumes or reporter.steps > 0)) from None
