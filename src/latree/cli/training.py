@@ -16,11 +16,20 @@ from latree.cli import common
 from latree.errors import LatreeError, interrupts_plain
 from latree.learning.checkpoint import Checkpoint
 from latree.learning.loop import Progress, Training
+from latree.text.formats import (
+    Column,
+    Format,
+    TaggedSentence,
+    detect_format,
+    read_conllu,
+    read_tagged,
+    read_trees,
+)
+from latree.text.labels import LabelRules
+from latree.text.tree import Tree
 
 if TYPE_CHECKING:
     from latree.kinds.model import ForestModel
-    from latree.text.formats import Column, Format, TaggedSentence
-    from latree.text.tree import Tree
 
 
 @dataclass(frozen=True)
@@ -97,8 +106,6 @@ def _size(model: ForestModel[Any]) -> str:
 
 def read_all_trees(paths: Sequence[str], form: Format | None, kind: str) -> Iterator[Tree]:
     """The trees of all files, none of which may be CoNLL-U."""
-    from latree.text.formats import detect_format, read_trees
-
     for path in paths:
         if detect_format(path, form) != "ptb":
             raise LatreeError(f"{path}: CoNLL-U has no trees to train a {kind} on; `latree train hmm` trains a tagger")
@@ -112,15 +119,11 @@ def read_all_tagged(paths: Sequence[str], form: Format | None, column: Column) -
 
 def choose_column(paths: Sequence[str], form: Format | None, column: Column | None) -> Column:
     """The column that a tagger learns: as the user says, else the one that the first CoNLL-U file fills."""
-    from latree.text.formats import detect_format
-
     tables = [path for path in paths if detect_format(path, form) == "conllu"]
     return column or (_filled_column(tables[0]) if tables else "xpos")
 
 
 def _filled_column(path: str) -> Literal["upos", "xpos"]:
-    from latree.text.formats import read_conllu
-
     if path == "-":
         raise LatreeError("standard input can be read only once; name the column: --column upos or xpos")
     return "upos" if any(sentence.fills("upos") for sentence in read_conllu(path)) else "xpos"
@@ -128,9 +131,6 @@ def _filled_column(path: str) -> Literal["upos", "xpos"]:
 
 def read_tagged_any(path: str, form: Format | None, column: Literal["upos", "xpos"] | None) -> Iterator[TaggedSentence]:
     """Tagged sentences from CoNLL-U, or from the leaves of trees."""
-    from latree.text.formats import TaggedSentence, detect_format, read_tagged, read_trees
-    from latree.text.labels import LabelRules
-
     if detect_format(path, form) == "conllu":
         yield from read_tagged(path, column)
     else:
@@ -144,8 +144,6 @@ def score_dev(model: ForestModel[Any], dev: str, form: Format | None, jobs: int,
     from latree.scoring.score import score_tags, score_trees
 
     if isinstance(model, Parser):
-        from latree.text.formats import read_trees
-
         gold = list(read_trees(dev, model.labels.for_scoring()))
         analyses = model.parse_all((tree.words() for tree in gold), jobs)
         with common.telling_of_compilation(quiet):
