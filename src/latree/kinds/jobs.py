@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from latree.inference.objectives import Objective
 from latree.inference.results import Analysis
 from latree.kinds.model import ForestModel, batches
+from latree.kinds.registry import from_state
 from latree.parallel import Pool
 
 Result = TypeVar("Result", bound=Analysis)
@@ -50,8 +51,6 @@ def pack(model: ForestModel[Any]) -> Packed:
 
 def unpack(packed: Packed) -> ForestModel[Any]:
     """Make the model again."""
-    from latree.kinds.registry import from_state
-
     kind, header, arrays, options = packed
     model = from_state(kind, header, arrays)
     for name, value in options.items():

@@ -27,6 +27,7 @@ from latree.inference.sampling import Drawer
 from latree.inference.trellis import chain_rules, gold_chain
 from latree.kinds.model import ForestModel, Trouble
 from latree.kinds.parser import Parser
+from latree.kinds.registry import from_state
 from latree.kinds.tagger import Tagger
 from latree.learning.checkpoint import Standing, fingerprint
 from latree.learning.loop import Arrays, Trainee, Training
@@ -188,8 +189,6 @@ class PrunedModel(ForestModel[Any]):
 
     def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take over the pruner, and from it grammar and lexicon."""
-        from latree.kinds.registry import from_state
-
         pruner = header["pruner"]
         self.adopt(from_state(pruner["kind"], pruner, part_of("pruner.", arrays)))
 

@@ -31,6 +31,7 @@ class Table(NamedTuple):
 
 @kernel
 def lay_out(slots: SlotForest, components: Components, weights: Mixtures) -> Table:
+    """Lay the Gaussians of all sides out side by side, a word's multiplied with those of what follows it."""
     room = slots.side_at[-1]
     d, spreads = weights.mean.shape[1], weights.log_sd.shape[1]
     # A strip that a use does not fill keeps these numbers: they are read by no one, but must be numbers.

@@ -26,7 +26,7 @@ from latree.inference.reading import Reading
 from latree.inference.results import Parse
 from latree.kinds.model import Trouble
 from latree.kinds.parser import Parser
-from latree.kinds.registry import all_kinds
+from latree.kinds.registry import all_kinds, from_state
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,8 +149,6 @@ class Product(Parser):
 
     @classmethod
     def from_state(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        from latree.kinds.registry import from_state
-
         members = []
         for number, member in enumerate(header["members"]):
             members.append(from_state(member.get("kind", "lvg"), member, part_of(f"{number}.", arrays)))
