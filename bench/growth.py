@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 import latree
-from latree.kinds.lvg.parser import Lvg
+from latree.kinds.lvg.model import Lvg
 from latree.learning.loop import Training, after_steps
 from latree.text.binary import undo
 

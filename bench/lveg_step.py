@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from statistics import median
 
 import latree
-from latree.kinds.gm_lveg.options import GmLvegOptions
-from latree.kinds.gm_lveg.parser import GmLveg
+from latree.kinds.gm_lveg import GmLvegOptions
+from latree.kinds.gm_lveg.model import GmLveg
 from latree.kinds.gm_lveg.training import Learner
 
 

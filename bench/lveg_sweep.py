@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 import latree
 from bench import svg
-from latree.kinds.gm_lveg.options import GmLvegOptions
-from latree.kinds.gm_lveg.parser import GmLveg
-from latree.kinds.lvg.parser import Lvg
+from latree.kinds.gm_lveg import GmLvegOptions
+from latree.kinds.gm_lveg.model import GmLveg
+from latree.kinds.lvg.model import Lvg
 from latree.learning.loop import Progress, Training
 
 Trees = list[latree.Tree]

@@ -29,8 +29,8 @@ from latree.inference.forest import assemble, from_trees
 from latree.inference.forms.sparse import no_statistics
 from latree.inference.grammar import tagged_words
 from latree.inference.sweep import infer
-from latree.kinds.lvg.options import LvgOptions
-from latree.kinds.lvg.parser import Lvg
+from latree.kinds.lvg import LvgOptions
+from latree.kinds.lvg.model import Lvg
 from latree.kinds.pcfg.model import Pcfg
 from latree.lexicon.options import LexiconOptions
 from latree.text.binary import Node

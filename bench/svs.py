@@ -36,9 +36,9 @@ from latree.inference.forms.factored import NO_RELATION, Factored, down, up
 from latree.inference.objectives import Objective
 from latree.inference.sweep import inside_only, register
 from latree.jit import kernel
+from latree.kinds.svs import SvsOptions
 from latree.kinds.svs.choice import chosen_edges
 from latree.kinds.svs.model import Choice, Svs
-from latree.kinds.svs.options import SvsOptions
 
 Trees = list[latree.Tree]
 Points = list[tuple[int, float]]  # words, and CPU seconds

@@ -17,8 +17,8 @@ import numpy as np
 
 import latree
 from latree.arrays import Floats
+from latree.kinds.svs import SvsOptions
 from latree.kinds.svs.model import Svs
-from latree.kinds.svs.options import SvsOptions
 
 
 class Phrase(NamedTuple):

@@ -17,12 +17,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import latree
-from latree.kinds.gm_lveg.options import Covariance
-from latree.kinds.gm_lveg.tagger import GmLvegTagger
+from latree.kinds.gm_lveg import Covariance
+from latree.kinds.gm_lveg.model import GmLvegTagger
 from latree.kinds.hmm.model import Hmm
-from latree.kinds.lvg.options import doublings
-from latree.kinds.lvg.tagger import LvgTagger
-from latree.kinds.lvg_d.tagger import LvgDTagger
+from latree.kinds.lvg import doublings
+from latree.kinds.lvg.model import LvgTagger
+from latree.kinds.lvg_d.model import LvgDTagger
 from latree.kinds.tagger import Tagger
 from latree.learning.loop import Training, after_steps
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import latree
-from latree.kinds.lvg.parser import Lvg
+from latree.kinds.lvg.model import Lvg
 from latree.kinds.svs.model import Svs
 
 DEFAULT = "penn"

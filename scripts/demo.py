@@ -28,7 +28,7 @@ def main() -> None:
     with step("Importing latree"):
         import latree
         from latree.data import toy
-        from latree.kinds.lvg.parser import Lvg
+        from latree.kinds.lvg.model import Lvg
         from latree.scoring.score import render_trees, score_trees
         from latree.text.draw import draw
 

@@ -14,10 +14,8 @@ import pytest
 from latree import LatreeError, Tree, files, load
 from latree.cli.training import Reporter
 from latree.data import toy
-from latree.kinds.lvg.options import LvgOptions
-from latree.kinds.lvg.parser import Lvg
-from latree.kinds.lvg.subtyped import Subtyped
-from latree.kinds.lvg.tagger import LvgTagger
+from latree.kinds.lvg import LvgOptions
+from latree.kinds.lvg.model import Lvg, LvgTagger, Subtyped
 from latree.learning.checkpoint import Checkpoint
 from latree.learning.loop import Progress, Training, after_steps
 from tests.command import latree, toy_trees, write_conllu

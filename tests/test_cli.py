@@ -10,8 +10,8 @@ import pytest
 
 from latree import __version__
 from latree.data import toy
-from latree.kinds.gm_lveg.options import GmLvegOptions
-from latree.kinds.gm_lveg.tagger import GmLvegTagger
+from latree.kinds.gm_lveg import GmLvegOptions
+from latree.kinds.gm_lveg.model import GmLvegTagger
 from latree.kinds.registry import load
 from tests.command import SLEEPS, done, latree, model, toy_trees, write_conllu
 

@@ -28,12 +28,12 @@ from latree.compare.comparison import (
 from latree.compare.report import comparison_report
 from latree.compare.runs import Contender, Run, common_labels, run, run_all
 from latree.errors import LatreeError
-from latree.kinds.gm_lveg.options import GmLvegOptions
-from latree.kinds.gm_lveg.parser import GmLveg
+from latree.kinds.gm_lveg import GmLvegOptions
+from latree.kinds.gm_lveg.model import GmLveg
 from latree.kinds.jobs import pack, unpack
-from latree.kinds.lvg.options import LvgOptions
-from latree.kinds.lvg.parser import Lvg
-from latree.kinds.lvg_d.parser import LvgD
+from latree.kinds.lvg import LvgOptions
+from latree.kinds.lvg.model import Lvg
+from latree.kinds.lvg_d.model import LvgD
 from latree.kinds.parser import Parser
 from latree.kinds.pcfg.model import Pcfg
 from latree.kinds.product.model import Product

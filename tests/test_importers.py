@@ -12,7 +12,7 @@ import pytest
 from latree.errors import InputError, LatreeError
 from latree.importers import import_grammar
 from latree.importers.common import SplitTree, descent
-from latree.kinds.lvg.parser import ACCURATE, Lvg
+from latree.kinds.lvg.model import ACCURATE, Lvg
 from latree.kinds.registry import load
 from latree.scoring.score import score_trees
 from latree.text.formats import read_trees

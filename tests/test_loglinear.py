@@ -15,17 +15,14 @@ from latree.data import toy
 from latree.inference.forms.multiscale import MultiScale, expanded, tree_sizes
 from latree.inference.forms.sparse import sparse
 from latree.inference.subtypes import Layout
-from latree.kinds.lvg.options import LvgOptions
-from latree.kinds.lvg.parser import Lvg
-from latree.kinds.lvg.tagger import LvgTagger
+from latree.kinds.lvg import LvgOptions
+from latree.kinds.lvg.model import Lvg, LvgTagger
+from latree.kinds.lvg_d import LvgDOptions
 from latree.kinds.lvg_d.loglinear import Batch, log_likelihood
-from latree.kinds.lvg_d.model import LoglinearModel
-from latree.kinds.lvg_d.options import LvgDOptions
-from latree.kinds.lvg_d.parser import LvgD
+from latree.kinds.lvg_d.model import LoglinearModel, LvgD, LvgDTagger
 from latree.kinds.lvg_d.refinement import Refinement
 from latree.kinds.lvg_d.span_features import Words
 from latree.kinds.lvg_d.start import grown
-from latree.kinds.lvg_d.tagger import LvgDTagger
 from latree.kinds.lvg_d.training import PenalisedLoss, divide, fit_leg, log_likelihood_of_all
 from latree.learning.checkpoint import Checkpoint
 from latree.learning.loop import Progress, Training, after_steps

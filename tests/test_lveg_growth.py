@@ -14,6 +14,7 @@ from latree.data import toy
 from latree.inference.gaussian.mixtures import Components, Mixtures
 from latree.inference.gaussian.slots import resized
 from latree.inference.gaussian.sweeps import gaussian_log_z
+from latree.kinds.gm_lveg import GmLvegOptions
 from latree.kinds.gm_lveg.growth import (
     GROWTH,
     absorb,
@@ -24,10 +25,9 @@ from latree.kinds.gm_lveg.growth import (
     overlap,
     regrow,
 )
-from latree.kinds.gm_lveg.options import GmLvegOptions
-from latree.kinds.gm_lveg.parser import GmLveg
-from latree.kinds.lvg.options import LvgOptions
-from latree.kinds.lvg.parser import Lvg
+from latree.kinds.gm_lveg.model import GmLveg
+from latree.kinds.lvg import LvgOptions
+from latree.kinds.lvg.model import Lvg
 from latree.learning.checkpoint import Checkpoint
 from latree.learning.loop import Training, after_steps
 from latree.text.labels import LabelRules

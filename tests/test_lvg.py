@@ -23,8 +23,8 @@ from latree.inference.search import Attempt, Search
 from latree.inference.subtypes import History
 from latree.inference.sweep import inside_only
 from latree.inference.viterbi import viterbi_edges
-from latree.kinds.lvg.options import LvgOptions
-from latree.kinds.lvg.parser import ACCURATE, FAST, Lvg
+from latree.kinds.lvg import LvgOptions
+from latree.kinds.lvg.model import ACCURATE, FAST, Lvg
 from latree.kinds.model import Trouble
 from latree.text.binary import Node
 from tests.enumerate import PHRASES, ROOT, TAGS, weights_of

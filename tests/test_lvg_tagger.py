@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from latree import Hmm, load
-from latree.kinds.lvg.options import LvgOptions
-from latree.kinds.lvg.tagger import LvgTagger
+from latree.kinds.lvg import LvgOptions
+from latree.kinds.lvg.model import LvgTagger
 from latree.learning.loop import Progress, Training
 from tests.command import toy_trees
 

@@ -16,7 +16,7 @@ from latree.cli import COMMANDS
 from latree.cli.kind_options import options_from, settings_of
 from latree.data import toy
 from latree.errors import LatreeError
-from latree.kinds.lvg.options import LvgOptions
+from latree.kinds.lvg import LvgOptions
 from latree.kinds.options import ModelOptions
 from latree.kinds.registry import Kind, all_kinds, model_class, trained_kinds
 from latree.lexicon.options import LexiconOptions

@@ -21,7 +21,7 @@ from bench.planted import (
 )
 
 from latree import Pcfg, Tree
-from latree.kinds.lvg.parser import Lvg
+from latree.kinds.lvg.model import Lvg
 
 
 def test_v_measure() -> None:

@@ -13,11 +13,10 @@ from latree.inference.forms.sparse import no_statistics
 from latree.inference.pooled import pooled
 from latree.inference.results import Constituent
 from latree.inference.sweep import Inference, infer
-from latree.kinds.gm_lveg.options import GmLvegOptions
-from latree.kinds.gm_lveg.parser import GmLveg
-from latree.kinds.gm_lveg.tagger import GmLvegTagger
-from latree.kinds.lvg.options import LvgOptions
-from latree.kinds.lvg.parser import Lvg
+from latree.kinds.gm_lveg import GmLvegOptions
+from latree.kinds.gm_lveg.model import GmLveg, GmLvegTagger
+from latree.kinds.lvg import LvgOptions
+from latree.kinds.lvg.model import Lvg
 from latree.kinds.parser import Parser
 from latree.kinds.pcfg.model import Pcfg
 from latree.kinds.product.model import Product

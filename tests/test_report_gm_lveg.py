@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from latree.kinds.gm_lveg import GmLvegOptions
 from latree.kinds.gm_lveg.clouds import (
     REGIONS,
     Cloud,
@@ -21,13 +22,10 @@ from latree.kinds.gm_lveg.clouds import (
     overlaps,
     principal_axes,
 )
-from latree.kinds.gm_lveg.model import GaussianModel
-from latree.kinds.gm_lveg.options import GmLvegOptions
-from latree.kinds.gm_lveg.parser import GmLveg
+from latree.kinds.gm_lveg.model import GaussianModel, GmLveg, GmLvegTagger
 from latree.kinds.gm_lveg.report import report
-from latree.kinds.gm_lveg.tagger import GmLvegTagger
-from latree.kinds.lvg.options import LvgOptions
-from latree.kinds.lvg.parser import Lvg
+from latree.kinds.lvg import LvgOptions
+from latree.kinds.lvg.model import Lvg
 from latree.kinds.pcfg.model import Pcfg
 from latree.kinds.registry import load
 from latree.kinds.report import Ask, Subtypes

@@ -16,17 +16,14 @@ import pytest
 
 from latree.arrays import NONE, Floats
 from latree.inference.forms.multiscale import MultiScale, expanded
-from latree.kinds.lvg.options import LvgOptions
-from latree.kinds.lvg.parser import Lvg
-from latree.kinds.lvg.tagger import LvgTagger
+from latree.kinds.lvg import LvgOptions
+from latree.kinds.lvg.model import Lvg, LvgTagger
+from latree.kinds.lvg_d import LvgDOptions
 from latree.kinds.lvg_d.changes import GROUPS, SKETCHED, Changes, Moved, Sketch
-from latree.kinds.lvg_d.model import LoglinearModel
-from latree.kinds.lvg_d.options import LvgDOptions
-from latree.kinds.lvg_d.parser import LvgD
+from latree.kinds.lvg_d.model import LoglinearModel, LvgD, LvgDTagger
 from latree.kinds.lvg_d.refinement import Refinement
 from latree.kinds.lvg_d.report import report
 from latree.kinds.lvg_d.start import log_rules
-from latree.kinds.lvg_d.tagger import LvgDTagger
 from latree.kinds.registry import load
 from latree.kinds.report import Ask
 from latree.report.html import page

@@ -14,9 +14,8 @@ import pytest
 
 from latree.inference.subtypes import History
 from latree.kinds.hmm.model import Hmm
-from latree.kinds.lvg.options import LvgOptions
-from latree.kinds.lvg.parser import Lvg
-from latree.kinds.lvg.tagger import LvgTagger
+from latree.kinds.lvg import LvgOptions
+from latree.kinds.lvg.model import Lvg, LvgTagger
 from latree.kinds.model import ForestModel
 from latree.kinds.pcfg.model import Pcfg
 from latree.kinds.product.model import Product

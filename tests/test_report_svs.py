@@ -10,9 +10,9 @@ import pytest
 from latree import LabelRules, LatreeError, Svs, Tree
 from latree.inference.forest import UnknownRuleError
 from latree.kinds.report import Ask
+from latree.kinds.svs import SvsOptions
 from latree.kinds.svs.concepts import Concepts
 from latree.kinds.svs.derivations import all_derivations
-from latree.kinds.svs.options import SvsOptions
 from latree.kinds.svs.report import report
 from latree.report.html import page
 from latree.text.heads import HeadRules

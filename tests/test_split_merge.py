@@ -13,8 +13,8 @@ from latree.errors import LatreeError
 from latree.inference.forms.sparse import sparse
 from latree.inference.grammar import count_rules
 from latree.inference.subtypes import Layout
-from latree.kinds.lvg.options import LvgOptions
-from latree.kinds.lvg.parser import Lvg
+from latree.kinds.lvg import LvgOptions
+from latree.kinds.lvg.model import Lvg
 from latree.kinds.lvg.smoothing import Smoother
 from latree.kinds.lvg.split_merge import (
     Expectation,

@@ -16,11 +16,11 @@ from latree.inference.grammar import Grammar, count_rules, inner_nodes, rule_sym
 from latree.inference.subtypes import Layout
 from latree.inference.sweep import inside_only
 from latree.kinds.parser import tagged_sentences
+from latree.kinds.svs import SvsOptions
 from latree.kinds.svs.choice import chosen_edges
 from latree.kinds.svs.counts import HeadCounts, Headwords, Structure, count_heads, head_relations, normalised, structure
 from latree.kinds.svs.learning import FactoredEm, SvsWeights, from_counts, rule_weights, smoothed
 from latree.kinds.svs.model import Svs
-from latree.kinds.svs.options import SvsOptions
 from latree.kinds.svs.relational_clusters import PairCounts
 from latree.kinds.svs.relations import ANY, HeadBinarization, Relation, relation_of
 from latree.learning.latent_treebank import LatentTreebank, LexicalLayout

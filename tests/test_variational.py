@@ -16,8 +16,8 @@ from latree.data import toy
 from latree.errors import LatreeError
 from latree.inference.grammar import count_rules
 from latree.inference.subtypes import Layout, regroup
-from latree.kinds.lvg.options import LvgOptions, VariationalOptions
-from latree.kinds.lvg.parser import Lvg
+from latree.kinds.lvg import LvgOptions, VariationalOptions
+from latree.kinds.lvg.model import Lvg
 from latree.kinds.lvg.split_merge import (
     Expectation,
     Refined,

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from latree.inference.results import Constituent as Constituent
     from latree.inference.results import Parse as Parse
     from latree.inference.results import Tagging as Tagging
-    from latree.kinds.gm_lveg.parser import GmLveg as GmLveg
-    from latree.kinds.gm_lveg.tagger import GmLvegTagger as GmLvegTagger
+    from latree.kinds.gm_lveg.model import GmLveg as GmLveg
+    from latree.kinds.gm_lveg.model import GmLvegTagger as GmLvegTagger
     from latree.kinds.hmm.model import Hmm as Hmm
-    from latree.kinds.lvg.parser import Lvg as Lvg
-    from latree.kinds.lvg.tagger import LvgTagger as LvgTagger
-    from latree.kinds.lvg_d.parser import LvgD as LvgD
-    from latree.kinds.lvg_d.tagger import LvgDTagger as LvgDTagger
+    from latree.kinds.lvg.model import Lvg as Lvg
+    from latree.kinds.lvg.model import LvgTagger as LvgTagger
+    from latree.kinds.lvg_d.model import LvgD as LvgD
+    from latree.kinds.lvg_d.model import LvgDTagger as LvgDTagger
     from latree.kinds.pcfg.model import Pcfg as Pcfg
     from latree.kinds.product.model import Product as Product
     from latree.kinds.registry import load as load
@@ -42,16 +42,16 @@ __version__ = "0.1.0"
 _HOME = {
     "Binarization": "text.binary",
     "Constituent": "inference.results",
-    "LvgD": "kinds.lvg_d.parser",
-    "LvgDTagger": "kinds.lvg_d.tagger",
-    "GmLveg": "kinds.gm_lveg.parser",
-    "GmLvegTagger": "kinds.gm_lveg.tagger",
+    "LvgD": "kinds.lvg_d.model",
+    "LvgDTagger": "kinds.lvg_d.model",
+    "GmLveg": "kinds.gm_lveg.model",
+    "GmLvegTagger": "kinds.gm_lveg.model",
     "Hmm": "kinds.hmm.model",
     "InputError": "errors",
     "LabelRules": "text.labels",
     "LatreeError": "errors",
-    "Lvg": "kinds.lvg.parser",
-    "LvgTagger": "kinds.lvg.tagger",
+    "Lvg": "kinds.lvg.model",
+    "LvgTagger": "kinds.lvg.model",
     "Parse": "inference.results",
     "Pcfg": "kinds.pcfg.model",
     "Product": "kinds.product.model",

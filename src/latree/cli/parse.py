@@ -16,7 +16,7 @@ from latree.cli import common
 from latree.errors import LatreeError
 from latree.inference.objectives import Objective
 from latree.inference.results import Parse
-from latree.kinds.lvg.parser import ACCURATE
+from latree.kinds.lvg.model import ACCURATE
 from latree.kinds.model import ForestModel
 from latree.kinds.parser import Parser
 from latree.kinds.product.model import Product

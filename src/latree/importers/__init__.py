@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from latree.errors import LatreeError
 
 if TYPE_CHECKING:
-    from latree.kinds.lvg.parser import Lvg
+    from latree.kinds.lvg.model import Lvg
 
 
 def import_grammar(path: str | Path) -> Lvg:

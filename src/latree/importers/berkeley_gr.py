@@ -18,7 +18,7 @@ import numpy as np
 from latree.arrays import NONE, Floats
 from latree.errors import LatreeError
 from latree.importers.common import UNARY_STEPS, Parts, SplitTree, Words, assemble, symbol_of
-from latree.kinds.lvg.parser import Lvg
+from latree.kinds.lvg.model import Lvg
 from latree.lexicon.options import LexiconOptions
 from latree.text.binary import Binarization, Symbol
 

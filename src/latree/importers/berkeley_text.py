@@ -24,7 +24,7 @@ from latree.arrays import NONE, Floats
 from latree.errors import InputError, LatreeError
 from latree.importers.common import UNARY_STEPS, Parts, SplitTree, assemble, descent, symbol_of
 from latree.importers.text_lexicon import words_of_scores
-from latree.kinds.lvg.parser import Lvg
+from latree.kinds.lvg.model import Lvg
 from latree.text.binary import Binarization, Symbol
 from latree.text.formats import open_text
 

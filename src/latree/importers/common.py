@@ -17,7 +17,7 @@ from latree.errors import LatreeError
 from latree.files import compact
 from latree.inference.grammar import number_rules
 from latree.inference.subtypes import History, Layout
-from latree.kinds.lvg.parser import Lvg
+from latree.kinds.lvg.model import Lvg
 from latree.lexicon.options import LexiconOptions
 from latree.lexicon.signatures import make_scheme
 from latree.lexicon.words import Lexicon

@@ -2,15 +2,104 @@
 
 from __future__ import annotations
 
-from latree.kinds.gm_lveg.options import GmLvegOptions
+from dataclasses import dataclass
+from typing import Literal
+
+from latree.errors import LatreeError
+from latree.kinds.options import TreebankOptions
 from latree.kinds.registry import Kind
+from latree.options import constant, option
+
+Covariance = Literal["diagonal", "spherical"]
+
+
+@dataclass(frozen=True)
+class GmLvegOptions(TreebankOptions):
+    """The constants of the model and its training.
+
+    Rate and rare words are the paper's.  The paper's dimension is 3, and its components 4, as a tagger has them: more
+    dimensions, growth and wider forests, which help parsers, cost taggers time and gain them little.  Components are
+    few at first and grow.  Batches are smaller, for smaller treebanks; the start is exactly the treebank's grammar
+    unless `alpha` is given (the paper's is 8); epochs are averaged.
+    """
+
+    rounds: int = option(
+        4,
+        "Rounds of split and merge of the grammar with subtypes (lvg) that says what is worth considering.",
+        least=1,
+        only="parser",
+    )
+    dim: int = option(8, "Numbers in the latent vector of a phrase or word (d in the paper).", least=1, tagger=3)
+    components: int = option(1, "Gaussians that the mixture of a rule begins with (K in the paper).", least=1, tagger=4)
+    grow: int = option(
+        2, "After each of so many first passes, rules that would gain from it get more Gaussians.", least=0, tagger=0
+    )
+    covariance: Covariance = option(
+        "spherical", "Shape of each Gaussian: spherical has one width for all dimensions, diagonal one for each."
+    )
+    start: Literal["treebank", "subtypes"] = option(
+        "treebank",
+        "Where training begins: at the treebank's own rules, or at a grammar with subtypes (lvg), which then says how "
+        "many dimensions and Gaussians there are.",
+        only="parser",
+    )
+    epochs: int = option(
+        10, "Passes over the treebank; after each the model is scored on --dev, and the best one is kept.", least=1
+    )
+    batch: int = option(32, "Sentences in one step of training.", least=1)
+    rate: float = option(0.01, "Length of the steps of training (Adam).", least=0.0)
+    max_length: int = option(50, "Sentences of more words are left out of training, since they take long.", least=1)
+    looseness: float = option(
+        0.1,
+        "How much more of each sentence training considers than parsing does: its pruning thresholds are multiplied by "
+        "this, so that 0.1 prunes less and 1 as much.",
+        least=1e-9,
+        most=1.0,
+        tagger=1.0,
+    )
+    k_min: int = option(0, "Mixtures of at most so many Gaussians are never cut; for speed, with --k-max.", least=0)
+    k_max: int = option(
+        0, "Cut every mixture that comes up in a sentence to so many Gaussians, for speed; 0: none is cut.", least=0
+    )
+    theta: float = option(
+        1.0,
+        "How much is cut between --k-min and --k-max: of k Gaussians about k-min + k ** theta stay.",
+        least=0.0,
+        most=1.0,
+    )
+    word_components: int = constant(1, tagger=2)  # K_r of lexical rules, at first
+    start_rounds: int = 3  # of the grammar with subtypes, where training begins there
+    alpha: float | None = None  # rho = alpha P(r) at first; None: such that the grammar begins as the treebank PCFG
+    spread: float = 0.05  # means begin within this of zero
+    memory: float = 0.6  # what is scored and kept is a running mean over epochs: this share of it is the mean before
+    clip: float = 5.0  # no part of a batch's mean gradient exceeds this
+    rare: int = 1  # words with at most this many tokens go by their class
+    least_log_sd: float = -2.0  # standard deviations stay between exp(-2) and exp(2): none collapses
+    most_log_sd: float = 2.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.k_min <= self.k_max:
+            raise LatreeError(f"k_min, {self.k_min}, must lie between 0 and k_max, {self.k_max}")
+        if not 0 <= self.theta <= 1:
+            raise LatreeError(f"theta, {self.theta}, must lie between 0 and 1")
+
+    @property
+    def wide(self) -> int:
+        """Numbers in a Gaussian's log standard deviation."""
+        vectors = self.start_rounds if self.start == "subtypes" else self.dim
+        return vectors if self.covariance == "diagonal" else 1
+
+    def grows_after(self, epoch: int) -> bool:
+        """Whether rules get components after this epoch: subtypes have been split and merged already."""
+        return self.start == "treebank" and epoch <= self.grow
+
 
 KIND = Kind(
     "gm-lveg",
     "Continuous subtypes: Gaussian mixtures over latent vectors.",
     options=GmLvegOptions,
-    parser="latree.kinds.gm_lveg.parser:GmLveg",
-    tagger="latree.kinds.gm_lveg.tagger:GmLvegTagger",
+    parser="latree.kinds.gm_lveg.model:GmLveg",
+    tagger="latree.kinds.gm_lveg.model:GmLvegTagger",
     report="latree.kinds.gm_lveg.report:report",
     multiplies=True,
     joins_pruner=True,

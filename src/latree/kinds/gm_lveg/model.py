@@ -1,4 +1,4 @@
-"""What Gaussian-mixture latent vector grammars share, whether they parse or tag (Zhao, Zhang & Tu 2018).
+"""Gaussian-mixture latent vector grammars and taggers: every category has a space of subtypes (Zhao, Zhang & Tu 2018).
 
 Another model, the pruner, says which constituents a sentence may have; on the forest that it leaves, everything is
 exact, unless the options limit the components of messages.  The pruner is a grammar with subtypes, or with none: the
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,12 +22,16 @@ from latree.inference.forest import Forest
 from latree.inference.gaussian.mixtures import Components, Mixtures, no_statistics
 from latree.inference.gaussian.slots import SlotForest, slot_forest
 from latree.inference.gaussian.sweeps import GaussianInference, gaussian_infer, gaussian_log_z
-from latree.kinds.gm_lveg.options import GmLvegOptions
-from latree.kinds.gm_lveg.start import Start, from_treebank, make_components
+from latree.kinds.gm_lveg import GmLvegOptions
+from latree.kinds.gm_lveg.start import Cube, Start, from_subtypes, from_treebank, make_components
 from latree.kinds.gm_lveg.training import Batch, Epochs, component_limit
-from latree.kinds.pruned import Example, PrunedModel, PrunedReading, by_length
-from latree.learning.loop import Training, train
+from latree.kinds.hmm.model import Hmm
+from latree.kinds.lvg.model import Lvg
+from latree.kinds.parser import Parser
+from latree.kinds.pruned import Example, PrunedModel, PrunedParser, PrunedReading, PrunedTagger, by_length
+from latree.learning.loop import Progress, Training, train
 from latree.lexicon.lexical_rules import UNSEEN, LexicalRules
+from latree.text.binary import Node
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,3 +156,69 @@ class GaussianModel(PrunedModel):
         self.lexical = LexicalRules.from_arrays(part_of("lexical.", arrays), tags, header["scheme"])
         self.components = make_components(self.grammar, self.lexical, arrays["components"])
         self.mixtures = Mixtures(**{k: a.astype(np.float64) for k, a in part_of("mixtures.", arrays).items()})
+
+
+class GmLveg(GaussianModel, PrunedParser):
+    """`GmLveg().fit(trees).parse(tokens)`; the pruner is trained on the same trees, unless it is already."""
+
+    kind = "gm-lveg"
+    joint = True  # the two families make different mistakes
+
+    def __init__(
+        self,
+        options: GmLvegOptions | None = None,
+        *,
+        pruner: Parser | None = None,
+        source: Lvg | None = None,
+        **changes: Any,
+    ) -> None:
+        """`source` is a trained grammar with subtypes to start from, where the options say so and there is one."""
+        super().__init__(options, pruner=pruner, **changes)
+        self.source = source
+
+    def make_pruner(self) -> Lvg:
+        return Lvg(**self.options.shared("rounds"))
+
+    def fit_pruner(self, data: list[Node], training: Training) -> None:
+        """Train the pruner; what it is on the way, after so many rounds, serves as the source."""
+        rounds, fresh = self.options.start_rounds, not hasattr(self.pruner, "grammar")
+
+        def watch(progress: Progress) -> None:
+            if isinstance(progress.model, Lvg) and progress.step == rounds:
+                self.source = progress.model.snapshot()
+            training.watch(progress)
+
+        super().fit_pruner(data, replace(training, watch=watch))
+        if self.options.start == "subtypes" and self.source is None:
+            # The pruner was trained already, or has fewer rounds, or its training was taken up after that round.
+            self.source = Lvg(self.pruner.options, rounds=rounds) if fresh else self._default_source(rounds)
+            self.source.learn(data, Training(training.watch))
+
+    def _default_source(self, rounds: int) -> Lvg:
+        labels, binarization = self.pruner.labels, self.pruner.binarization
+        return Lvg(rounds=rounds, seed=self.options.seed, labels=labels, binarization=binarization)
+
+    def start(self, rng: np.random.Generator) -> Start:
+        if self.options.start == "treebank":
+            return super().start(rng)
+        return from_subtypes(self.source, self.lexical, self.options.wide, Cube())
+
+    def meetings(self) -> Longs:
+        """On the vector of every phrase and tag, the slot of the rule above meets that of the rule below."""
+        parents = np.append(self.grammar.rules[:, 0], self.lexical.tag + self.grammar.first_tag)
+        return np.where(parents == 0, 0, 2)
+
+
+class GmLvegTagger(GaussianModel, PrunedTagger):
+    """`GmLvegTagger().fit(sentences).tag(tokens)`, with sentences as (words, tags)."""
+
+    kind = "gm-lveg-tagger"
+    joint_by_score = True  # the HMM helps with some treebanks and hurts with others
+
+    def make_pruner(self) -> Hmm:
+        options = self.options
+        return Hmm(seed=options.seed, unknown=options.unknown, lexicon=options.lexicon, column=options.column)
+
+    def meetings(self) -> Longs:
+        """On the vector of every tag, three slots meet: the transition's into it, the word's, and that out of it."""
+        return np.append(np.zeros(len(self.grammar.rules), np.int64), np.full(len(self.lexical.tag), 3))

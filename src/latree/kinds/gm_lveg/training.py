@@ -19,6 +19,7 @@ from latree.inference.gaussian.limits import ComponentLimit
 from latree.inference.gaussian.mixtures import Components, Mixtures
 from latree.inference.gaussian.slots import SlotForest, resized
 from latree.inference.gaussian.sweeps import gaussian_infer
+from latree.kinds.gm_lveg import GmLvegOptions
 from latree.kinds.gm_lveg.growth import (
     GROWTH,
     GrowthOptions,
@@ -29,7 +30,6 @@ from latree.kinds.gm_lveg.growth import (
     move_apart,
     regrow,
 )
-from latree.kinds.gm_lveg.options import GmLvegOptions
 from latree.kinds.gm_lveg.start import make_components
 from latree.kinds.pruned import LOG_P, Example, GradientTrainee
 from latree.learning.adam import Adam

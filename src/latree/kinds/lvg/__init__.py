@@ -2,14 +2,133 @@
 
 from __future__ import annotations
 
-from latree.kinds.lvg.options import LvgOptions
+from dataclasses import dataclass
+from typing import Literal
+
+from latree.errors import LatreeError
+from latree.kinds.options import TreebankOptions
 from latree.kinds.registry import Kind
+from latree.options import Options, option
+
+_EM, _PRIOR = ("estimator", "em"), ("estimator", "variational")
+
+
+def doublings(subtypes: int) -> int:
+    """The rounds in which one subtype becomes so many."""
+    if subtypes < 1 or subtypes & (subtypes - 1):
+        raise LatreeError(f"{subtypes} subtypes cannot be reached by doubling; give a power of two")
+    return subtypes.bit_length() - 1
+
+
+@dataclass(frozen=True)
+class VariationalOptions(Options):
+    """The prior, and how long a round fits under it."""
+
+    truncation: int = option(
+        16,
+        "Subtypes that a category can have at most, a power of two; the prior uses as many as help.",
+        least=2,
+        only="parser",
+        needs=_PRIOR,
+    )
+    concentration: float = option(
+        1.0,
+        "How many subtypes the prior expects a category to have: the larger, the more.",
+        least=1e-6,
+        only="parser",
+        needs=_PRIOR,
+    )
+    strength: float = 1.0  # alpha: how closely children's subtypes follow beta
+    rule_prior: float = 0.2  # a_r
+    word_prior: float = 1.0  # a_w; zero: words by maximum likelihood
+    iterations: int = 20  # mean-field iterations of a round
+    threshold: float = 0.5  # a subtype with a smaller expected count is unused
+
+    def __post_init__(self) -> None:
+        if min(self.concentration, self.strength, self.rule_prior) <= 0 or self.word_prior < 0:
+            raise LatreeError("concentration, strength and rule_prior must be positive, and word_prior not negative")
+        doublings(self.truncation)
+
+
+@dataclass(frozen=True)
+class LvgOptions(TreebankOptions):
+    """How subtypes are found; the constants of a round are the Berkeley parser's."""
+
+    rounds: int = option(
+        4,
+        "Rounds of training: each splits every subtype in two and takes back the splits that help least.",
+        least=1,
+        only="parser",
+        needs=_EM,
+    )
+    subtypes: int | None = option(
+        None,
+        "Give every category exactly so many subtypes, a power of two, and take no split back.",
+        least=1,
+        shown="as many as --rounds finds useful; for a tagger 8",
+        tagger=8,
+        needs=_EM,
+    )
+    merge_fraction: float = option(
+        0.5,
+        "Share of the splits that each round takes back, from 0 to 1.",
+        name="merge",
+        least=0.0,
+        most=1.0,
+        only="parser",
+        needs=_EM,
+    )
+    split_iterations: int = option(50, "Passes over the treebank (EM) in each round after the split.", least=1)
+    merge_iterations: int = option(
+        20,
+        "Passes over the treebank (EM) in each round after splits were taken back.",
+        least=1,
+        only="parser",
+        needs=_EM,
+    )
+    smooth_iterations: int = option(
+        10,
+        "Passes over the treebank (EM) in each round that draw subtypes of a category towards each other.",
+        least=1,
+        needs=_EM,
+    )
+    tolerance: float = option(
+        0.0,
+        "Go on to the next step early when a pass raises the log-likelihood by less than this a word; 0: never.",
+        least=0.0,
+    )
+    estimator: Literal["em", "variational"] = option(
+        "em",
+        "How the number of subtypes is found: em splits and takes back a fixed share, variational lets a prior decide "
+        "how many of --truncation are of use.",
+        only="parser",
+    )
+    noise: float = 1.0  # per cent by which fresh subtypes differ, and counts that the first grammar adds at most
+    rule_smoothing: float = 0.01  # share that a rule's subtype takes from its siblings
+    word_smoothing: float = 0.1  # share that a word's subtype takes from its siblings
+    prior: VariationalOptions = VariationalOptions()
+
+    def __post_init__(self) -> None:
+        if self.estimator == "em" and self.prior != VariationalOptions():
+            raise LatreeError("a prior is for the variational estimator")
+        if self.estimator == "variational" and self.subtypes is not None:
+            raise LatreeError("the variational estimator finds the number of subtypes; give it a truncation instead")
+        if self.subtypes is not None:
+            doublings(self.subtypes)
+
+    @property
+    def planned_rounds(self) -> int:
+        """How many rounds a training takes."""
+        if self.estimator == "variational":
+            return doublings(self.prior.truncation)
+        return self.rounds if self.subtypes is None else doublings(self.subtypes)
+
 
 KIND = Kind(
     "lvg",
     "Learned subtypes of categories, by split-merge EM or a prior.",
     options=LvgOptions,
-    parser="latree.kinds.lvg.parser:Lvg",
-    tagger="latree.kinds.lvg.tagger:LvgTagger",
+    parser="latree.kinds.lvg.model:Lvg",
+    tagger="latree.kinds.lvg.model:LvgTagger",
     multiplies=True,
 )

@@ -16,7 +16,7 @@ from latree.inference.forest import Forest
 from latree.inference.forms.sparse import sparse, without, zeros_like
 from latree.inference.subtypes import History, Layout, averaging, normalise_rows, parent_sums, regroup
 from latree.inference.sweep import Inference, infer
-from latree.kinds.lvg.options import LvgOptions
+from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.smoothing import Smoother
 from latree.learning.latent_treebank import LatentTreebank, LexicalLayout, map_entries
 from latree.learning.loop import Progress, Watch, check_climb

@@ -27,7 +27,7 @@ from latree.learning.loop import Arrays, Progress, Trainee, Training, Watch
 from latree.lexicon.words import Lexicon
 
 if TYPE_CHECKING:
-    from latree.kinds.lvg.subtyped import Subtyped
+    from latree.kinds.lvg.model import Subtyped
 
 
 class Rounds(Trainee):

@@ -22,7 +22,7 @@ from latree.arrays import Floats, Longs
 from latree.inference.forest import Forest
 from latree.inference.subtypes import History, Layout, averaging, regroup
 from latree.inference.sweep import Inference
-from latree.kinds.lvg.options import LvgOptions, VariationalOptions
+from latree.kinds.lvg import LvgOptions, VariationalOptions
 from latree.kinds.lvg.smoothing import Smoother
 from latree.kinds.lvg.split_merge import (
     Expectation,

@@ -45,7 +45,7 @@ from scipy.special import gammaln, psi, xlogy
 from latree.arrays import NONE, Floats, Longs
 from latree.inference.subtypes import LEAST, Layout
 from latree.jit import kernel
-from latree.kinds.lvg.options import VariationalOptions
+from latree.kinds.lvg import VariationalOptions
 from latree.learning.latent_treebank import LexicalLayout
 
 

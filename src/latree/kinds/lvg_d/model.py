@@ -1,4 +1,4 @@
-"""What log-linear latent variable grammars share, whether they parse or tag (Petrov 2009, section 2.2).
+"""Log-linear latent variable grammars and taggers: conditional random fields with subtypes (Petrov 2009, section 2.2).
 
 A generative grammar of the same subtypes is the pruner, and where training begins: LVG-D is LVG-G with its weights
 moved so that the correct tree, rather than tree and words, becomes likely.
@@ -24,13 +24,14 @@ from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.inference.reading import Reading
 from latree.inference.subtypes import Layout
 from latree.inference.viterbi import viterbi_edges
+from latree.kinds.lvg.model import Lvg, LvgTagger
+from latree.kinds.lvg_d import LvgDOptions
 from latree.kinds.lvg_d.loglinear import Batch, LogLinear, Weights, many_scales, one_scale
-from latree.kinds.lvg_d.options import LvgDOptions
 from latree.kinds.lvg_d.refinement import Refinement
 from latree.kinds.lvg_d.span_features import SpanFeatures, Words
 from latree.kinds.lvg_d.start import log_rules, log_words
 from latree.kinds.lvg_d.training import Legs
-from latree.kinds.pruned import Example, PrunedModel, PrunedReading, by_length
+from latree.kinds.pruned import Example, PrunedModel, PrunedParser, PrunedReading, PrunedTagger, by_length
 from latree.learning.loop import Training, train
 from latree.lexicon.lexical_rules import UNSEEN, LexicalRules
 
@@ -190,3 +191,26 @@ class LoglinearModel(PrunedModel):
         if "spans" in arrays:
             self.spans = SpanFeatures(arrays["spans"], len(self.lexical.units), len(self.grammar.symbols))
         self.model = self.structure(self.size)
+
+
+class LvgD(LoglinearModel, PrunedParser):
+    """`LvgD(pruner=Lvg(rounds=2)).fit(trees).parse(tokens)`; the pruner is trained on the same trees, unless it is
+    already."""
+
+    kind = "lvg-d"
+
+    def make_pruner(self) -> Lvg:
+        """Make the generative grammar; at several scales nothing is merged, for what is not needed is not divided."""
+        options, subtypes = self.options, self.options.subtypes
+        if options.scales and subtypes is None:
+            subtypes = 2**options.rounds
+        return Lvg(**options.shared("rounds"), subtypes=subtypes)
+
+
+class LvgDTagger(LoglinearModel, PrunedTagger):
+    """`LvgDTagger(pruner=LvgTagger(subtypes=4)).fit(sentences).tag(tokens)`, with sentences as (words, tags)."""
+
+    kind = "lvg-d-tagger"
+
+    def make_pruner(self) -> LvgTagger:
+        return LvgTagger(**self.options.shared("subtypes"))

@@ -16,8 +16,8 @@ from scipy.optimize import minimize
 
 from latree.arrays import NONE, Floats
 from latree.errors import LatreeError
+from latree.kinds.lvg_d import LvgDOptions
 from latree.kinds.lvg_d.loglinear import Batch, LogLinear, log_likelihood
-from latree.kinds.lvg_d.options import LvgDOptions
 from latree.kinds.lvg_d.refinement import Refinement
 from latree.kinds.lvg_d.span_features import SpanFeatures
 from latree.kinds.lvg_d.start import grown, split_ports

@@ -22,10 +22,10 @@ from latree.inference.reading import Emissions
 from latree.inference.results import Parse
 from latree.inference.search import Search
 from latree.kinds.parser import Parser, tagged_sentences
+from latree.kinds.svs import SvsOptions
 from latree.kinds.svs.choice import chosen_edges
 from latree.kinds.svs.counts import Headwords, Structure, normalised, structure
 from latree.kinds.svs.derivations import TreeForest, all_derivations
-from latree.kinds.svs.options import SvsOptions
 from latree.kinds.svs.relations import HeadBinarization, Relation
 from latree.kinds.svs.training import Concepts
 from latree.kinds.svs.vectors import ConstituentVector, Neighbour, Vector, read_vectors, similarity

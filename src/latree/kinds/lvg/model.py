@@ -1,4 +1,4 @@
-"""What models with learned subtypes share, whether they parse or tag: training in rounds, projections, files."""
+"""Latent variable grammars and taggers: categories with learned subtypes (Petrov et al. 2006; Petrov 2009, 2.1)."""
 
 from __future__ import annotations
 
@@ -10,20 +10,29 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
-from latree.arrays import Floats, Longs
+from latree.arrays import NONE, Floats, Longs
 from latree.files import pack_sparse, unpack_sparse
 from latree.inference.decode import only
-from latree.inference.forest import Forest
-from latree.inference.forms.sparse import Sparse, sparse
+from latree.inference.forest import Forest, thin
+from latree.inference.forms.sparse import Sparse, no_statistics, sparse, with_words
+from latree.inference.grammar import count_rules
+from latree.inference.prune import Cascade
 from latree.inference.reading import Emissions
 from latree.inference.subtypes import History, Layout, averaging, regroup
+from latree.inference.sweep import infer
 from latree.inference.viterbi import viterbi_edges
-from latree.kinds.lvg.options import LvgOptions
+from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.smoothing import word_smoothing
-from latree.kinds.lvg.split_merge import (
-    Refined,
-)
+from latree.kinds.lvg.split_merge import Refined
+from latree.kinds.lvg.training import Rounds
 from latree.kinds.model import ForestModel
+from latree.kinds.parser import Parser, tagged_sentences
+from latree.kinds.tagger import Tagger
+from latree.learning.latent_treebank import LatentTreebank
+from latree.learning.loop import Training, train
+from latree.learning.tag_bigrams import bigram_grammar, code_tags, count_bigrams
+from latree.lexicon.words import Lexicon
+from latree.text.binary import Node
 
 
 class Level(NamedTuple):
@@ -146,3 +155,85 @@ def _square_blocks(flat: Floats, size: Longs) -> list[Floats]:
 def _columns(blocks: list[Floats]) -> Floats:
     """One matrix over all tags' columns from a matrix [new, old] for each tag: rows times it are mapped rows."""
     return np.ascontiguousarray(np.asarray(block_diag(*blocks), np.float64).T)
+
+
+FAST = Cascade(1e-3, ((2, 1e-3),))
+ACCURATE = Cascade(1e-5, ((1, 1e-6), (2, 1e-6), (3, 1e-6)))
+
+
+class Lvg(Subtyped, Parser):
+    """`Lvg(rounds=4).fit(trees).parse(tokens)`; `Lvg(subtypes=2)` gives every symbol two and merges none.
+
+    `Lvg(estimator="variational", prior=VariationalOptions(truncation=16))` lets the prior find how many are of use.
+    """
+
+    kind = "lvg"
+    run_options = (*Parser.run_options, "cascade")
+
+    def __init__(self, options: LvgOptions | None = None, **changes: Any) -> None:
+        super().__init__(options, **changes)
+        self.cascade = FAST
+
+    def learn(self, data: list[Node], training: Training) -> None:
+        self.grammar, counts = count_rules(data)
+        sentences = tagged_sentences(self.grammar, data)
+        unsplit = Lexicon.count(sentences, len(self.grammar.tags), self.options.unknown, self.options.lexicon)
+        treebank = LatentTreebank.of(self.grammar, data, unsplit)
+        train(Rounds(self, treebank, counts, unsplit), training, self.options.seed)
+
+    @property
+    def cascade(self) -> Cascade:
+        """How much is pruned on the way from the unsplit grammar to the full one."""
+        return self._cascade
+
+    @cascade.setter
+    def cascade(self, value: Cascade) -> None:
+        self._cascade, self.threshold = value, value.chart
+
+    def refine(
+        self, forest: Forest, reading: Emissions, looseness: float, gold: tuple[Longs, int] | None = None
+    ) -> Forest:
+        """Level by level, drop edges of small posterior; a sentence that would lose all its trees keeps them."""
+        for rounds, threshold in self.cascade.levels:
+            if rounds >= self.history.rounds:
+                continue
+            level = self.levels[rounds]
+            weights = with_words(level.tensors, level.layout, reading.subtypes @ level.columns)
+            posterior = infer(forest, weights, no_statistics(weights), level.layout.size).posterior
+            forest = thin(forest, posterior >= threshold * looseness, gold)
+        return forest
+
+
+class LvgTagger(Subtyped, Tagger):
+    """`LvgTagger(subtypes=8).fit(sentences).tag(tokens)`, with sentences as (words, tags)."""
+
+    kind = "lvg-tagger"
+
+    def learn(self, data: list[tuple[Sequence[str], Sequence[str]]], training: Training) -> None:
+        names, coded = code_tags(data)
+        bigrams = count_bigrams(coded, len(names))
+        self.grammar, _ = bigram_grammar(names, bigrams.copy())
+        unsplit = Lexicon.count(coded, len(names), self.options.unknown, self.options.lexicon)
+        counts = np.concatenate([bigrams[-1, :-1], bigrams[:-1, :-1].ravel(), bigrams[:-1, -1]])
+        self.kinds = np.append((bigrams[-1] > 0).sum(), (bigrams[:-1] > 0).sum(1)).astype(np.float64)
+        treebank = LatentTreebank.of_tags(self.grammar, coded, unsplit)
+        train(Rounds(self, treebank, counts, unsplit), training, self.options.seed)
+
+    def smoothed_rules(self, state: Refined, counts: Floats) -> Floats:
+        """Witten-Bell as in the plain tagger: a tag's subtypes all back off to how often each subtype occurs at all."""
+        layout, rules = state.layout, self.grammar.rules
+        after = np.zeros(int(layout.offset[-1]) + 1)  # each subtype, and the end of the sentence
+        targets = [slice(layout.offset[b], layout.offset[b + 1]) if b != NONE else slice(-1, None) for b in rules[:, 1]]
+        for rule, target in enumerate(targets):
+            after[target] += layout.tensor(counts, rule).sum(0).ravel()
+        after /= after.sum()
+        share = layout.parent_counts(counts)
+        theta = np.empty_like(counts)
+        for rule, (parent, target) in enumerate(zip(rules[:, 0], targets, strict=True)):
+            mine = share[layout.offset[parent] : layout.offset[parent + 1]][:, None]
+            new = self.kinds[parent] * mine / mine.sum()  # how much the back-off weighs, in counts
+            table = layout.tensor(counts, rule)[:, :, 0]
+            backed = np.where(parent == 0 and target == slice(-1, None), 0.0, after[target])
+            theta[layout.start[rule] : layout.start[rule + 1]] = ((table + new * backed) / (mine + new)).ravel()
+        layout.normalise(theta)
+        return theta
