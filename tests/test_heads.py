@@ -82,7 +82,7 @@ CHECKED = [
 @pytest.mark.parametrize(("table", "text", "expected"), CHECKED)
 def test_hand_checked_heads(table: str, text: str, expected: str) -> None:
     rules = HeadRules.named(table)
-    phrases = [node for node in Tree.read(text).nodes() if len(node.children) > 1]
+    phrases = [node for node in Tree.read(text).subtrees() if len(node.children) > 1]
     assert [head_word(rules, phrase) for phrase in phrases] == expected.split()
 
 

@@ -85,7 +85,7 @@ def test_the_toy_treebank(dev: list[Tree], binarization: Binarization, tmp_path:
 
 def test_ten_plain_trees_are_parsed_back() -> None:
     plain = {"ROOT", "S", "NP", "VP", "ADVP", "DT", "NN", "PRP", "VB", "MD", "RB", "."}
-    trees = [tree for tree in part("train") if {node.label for node in tree.nodes()} <= plain][:10]
+    trees = [tree for tree in part("train") if {node.label for node in tree.subtrees()} <= plain][:10]
     model = Pcfg().fit(trees)
     for objective in OBJECTIVES:
         assert [parse.tree for parse in model.parse_all((t.words() for t in trees), objective=objective)] == trees

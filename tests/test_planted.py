@@ -50,7 +50,7 @@ def test_planted_subtypes_are_found() -> None:
     train = read("train")
     model, plain = Lvg(rounds=ROUNDS, lexicon=LEXICON, options=OPTIONS).fit(train), Pcfg().fit(train)
     pairs = pairs_by_category(model, hidden)
-    assert sum(map(len, pairs.values())) == sum(len(list(tree.nodes())) - 1 for tree in train)
+    assert sum(map(len, pairs.values())) == sum(len(tree.subtrees()) - 1 for tree in train)
     assert weighted_v_measure(pairs) > 50
     known = known_words_only(test, train)
     assert 90 < len(known) < len(test)

@@ -398,7 +398,7 @@ def test_a_category(saved: dict[str, Path]) -> None:
     changes = Changes(_scales())
     symbol = _symbol(changes, "NP")
     lines = done("show", "-m", saved["scales"], "--symbol", "NP", "--top", "2").lines
-    often = sum(node.label == "NP" for tree in toy_trees("dev") for node in tree.nodes())
+    often = sum(node.label == "NP" for tree in toy_trees("dev") for node in tree.subtrees())
     assert lines[0] == f"NP: phrase, 4 subtypes, {often} times"
     assert lines[1].startswith(f"parameters: {_scales().complexity()[symbol]} of ")
     place = lines.index("rules moved up")

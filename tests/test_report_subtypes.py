@@ -128,7 +128,7 @@ def test_counts_and_shares() -> None:
     subtypes = Subtypes(model)
     for name in ("NP", "NN"):
         symbol = _symbol(subtypes, name)
-        seen = sum(node.label == name for tree in trees for node in tree.nodes())
+        seen = sum(node.label == name for tree in trees for node in tree.subtrees())
         assert subtypes.count(symbol) == pytest.approx(seen)
         assert subtypes.shares(symbol).sum() == pytest.approx(1)
     plain = Subtypes(Pcfg().fit(trees))

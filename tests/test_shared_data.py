@@ -68,7 +68,7 @@ def test_tree_counts(row: Row) -> None:
     forms: set[str | None] = set()
     empties = 0
     for tree in read_trees(file(row)):
-        phrases.update(node.label for node in tree.nodes() if not node.is_leaf)
+        phrases.update(node.label for node in tree.subtrees() if not node.is_leaf)
         leaves = list(tree.leaves())
         words = [leaf for leaf in leaves if leaf.label != "-NONE-"]
         empties += len(leaves) - len(words)
@@ -106,7 +106,7 @@ def test_trees_clean_and_binarise_and_back(row: Row) -> None:
 def assert_clean(cleaned: Tree, tree: Tree) -> None:
     assert cleaned.label == "ROOT"
     assert cleaned.words() == [leaf.word for leaf in tree.leaves() if leaf.label != "-NONE-"]
-    for node in cleaned.nodes():
+    for node in cleaned.subtrees():
         assert not (len(node.children) == 1 and node.label == node.children[0].label and not node.children[0].is_leaf)
         assert node.is_leaf or not re.match(r".+[-=]", node.label) or node.label.startswith("-")
 

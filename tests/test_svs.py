@@ -200,7 +200,7 @@ def test_every_rule_has_its_structure(counted: Counted) -> None:
 def test_pairs_are_the_trees_modifiers(counted: Counted) -> None:
     """Recounted from the trees themselves, before they were made binary."""
     expected: Counter[tuple[int, int, str, str]] = Counter()
-    for node in (node for tree in counted.trees for node in tree.nodes() if len(node.children) > 1):
+    for node in (node for tree in counted.trees for node in tree.subtrees() if len(node.children) > 1):
         number = [counted.headwords.number(head_word(counted.heads, child)) for child in node.children]
         head = head_place(counted.heads, node)
         for place, modifier in enumerate(node.children):

@@ -111,9 +111,9 @@ def test_hidden_and_visible_trees_agree(maker: ModuleType, part: str) -> None:
     shown, hidden = read(part), read(part, hidden=True)
     assert len(shown) == len(hidden) == maker.SIZES[part]
     for visible_tree, hidden_tree in zip(shown, hidden, strict=True):
-        assert {node.label for node in hidden_tree.nodes()} <= grammar.keys()
-        labels = [maker.visible(node.label) for node in hidden_tree.nodes()]
-        assert labels == [node.label for node in visible_tree.nodes()]
+        assert {node.label for node in hidden_tree.subtrees()} <= grammar.keys()
+        labels = [maker.visible(node.label) for node in hidden_tree.subtrees()]
+        assert labels == [node.label for node in visible_tree.subtrees()]
         assert visible_tree.words() == hidden_tree.words()
 
 
@@ -135,7 +135,7 @@ def test_parts_share_no_sentence_and_lengths_are_kept() -> None:
 
 def test_labels_are_few_and_words_ambiguous() -> None:
     trees = all_trees()
-    phrases = {node.label for tree in trees for node in tree.nodes() if not node.is_leaf}
+    phrases = {node.label for tree in trees for node in tree.subtrees() if not node.is_leaf}
     pairs = {(leaf.word, leaf.label) for tree in trees for leaf in tree.leaves()}
     assert phrases == {"ROOT", "S", "NP", "VP", "PP", "SBAR", "ADJP", "ADVP"}
     assert len({tag for _, tag in pairs}) == 13
@@ -153,7 +153,7 @@ def finite_verbs(phrase: Tree) -> Iterator[str]:
 
 def test_pronouns_agree_with_their_verbs() -> None:
     verbs: dict[str, set[str]] = {}
-    for node in (node for tree in all_trees() for node in tree.nodes() if node.label == "S"):
+    for node in (node for tree in all_trees() for node in tree.subtrees() if node.label == "S"):
         for subject, *rest in (node.children[start:] for start in range(len(node.children))):
             predicate = next((child for child in rest if child.label == "VP"), None)
             if subject.label == "NP" and subject.children[0].label == "PRP" and predicate:
@@ -168,7 +168,7 @@ def test_pronouns_agree_with_their_verbs() -> None:
 
 def test_determiners_agree_with_their_nouns() -> None:
     nouns: dict[str, set[str]] = {}
-    for node in (node for tree in all_trees() for node in tree.nodes() if node.label == "NP"):
+    for node in (node for tree in all_trees() for node in tree.subtrees() if node.label == "NP"):
         if node.children[0].label == "DT":
             nouns.setdefault(str(node.children[0].word), set()).add(str(node.children[-1].word))
     singular = nouns["a"] | nouns["this"] | nouns["every"]
@@ -182,7 +182,7 @@ def test_object_pronouns_have_object_case() -> None:
     objects = {
         child.words()[0]
         for tree in all_trees()
-        for node in tree.nodes()
+        for node in tree.subtrees()
         if node.label in ("VP", "PP")
         for child in node.children
         if child.label == "NP" and child.children[0].label == "PRP"

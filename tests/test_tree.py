@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -62,7 +66,7 @@ def test_words_tags_spans() -> None:
     assert tree.words() == ["the", "cat", "sleeps"]
     assert tree.tags() == ["DT", "NN", "VBZ"]
     assert list(tree.spans()) == [("S", 0, 3), ("NP", 0, 2), ("VP", 2, 3)]
-    assert [node.label for node in tree.nodes()] == ["S", "NP", "DT", "NN", "VP", "VBZ"]
+    assert [node.label for node in tree.subtrees()] == ["S", "NP", "DT", "NN", "VP", "VBZ"]
 
 
 def test_fold_sees_children_left_to_right() -> None:
@@ -133,6 +137,63 @@ def test_a_node_has_either_children_or_a_word(children: list[Tree], word: str | 
         Tree("NP", children, word)
 
 
+# --- a sequence of its children
+
+
+def test_a_tree_is_the_sequence_of_its_children() -> None:
+    tree = Tree.read(CAT)
+    noun, verb = tree
+    assert isinstance(tree, Sequence)
+    assert (len(tree), tree[0], tree[-1], tree[:1]) == (2, noun, verb, (noun,))
+    assert noun in tree
+    assert tree[0][1] not in tree
+    assert list(reversed(tree)) == [verb, noun]
+    assert tree.index(verb) == tree.count(noun) == 1
+    assert tree[0][0].word == "the"
+
+
+def test_a_tag_has_no_children_but_is_true() -> None:
+    tag = Tree("NN", word="cat")
+    assert (len(tag), list(tag), bool(tag)) == (0, [], True)
+
+
+@pytest.mark.parametrize("name", ["label", "children", "word", "colour"])
+def test_a_tree_does_not_change(name: str) -> None:
+    tree = Tree.read(CAT)
+    with pytest.raises(AttributeError, match="a Tree does not change"):
+        setattr(tree, name, "x")
+    with pytest.raises(AttributeError, match="a Tree does not change"):
+        delattr(tree, name)
+    assert str(tree) == CAT
+
+
+def test_what_is_not_there_is_told() -> None:
+    tree = Tree.read(CAT)
+    with pytest.raises(IndexError, match=r"no child 2: node 'S' has 2 children"):
+        tree[2]
+    with pytest.raises(TypeError, match=r"children go by number, not 'NP'; find\('NP'\) goes by label"):
+        tree["NP"]  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match=r"a child of node 'NP' must be a Tree, not 'c'"):
+        Tree("NP", "cat")  # type: ignore[arg-type]
+
+
+def test_children_may_come_one_by_one() -> None:
+    assert str(Tree("S", (node for node in Tree.read(CAT)))) == CAT
+    with pytest.raises(ValueError, match="either children or a word"):
+        Tree("S", iter(()))
+
+
+def test_find_and_subtrees_and_leaves() -> None:
+    tree = Tree.read("(S (S (A a)) (B b))")
+    assert list(map(str, tree.find("S"))) == [str(tree), "(S (A a))"]
+    assert tree.find("B") == [tree[1]] == tree.leaves()[1:]
+    assert tree.find("X") == []
+    assert tree.subtrees() == [tree, tree[0], tree[0][0], tree[1]]
+
+
+# --- equality
+
+
 def test_equality_and_hash() -> None:
     assert Tree.read(CAT) == Tree.read(CAT)
     assert hash(Tree.read(CAT)) == hash(Tree.read(CAT))
@@ -140,11 +201,31 @@ def test_equality_and_hash() -> None:
     assert Tree.read(CAT) != CAT
 
 
+@settings(deadline=None)
+@given(TREES, TREES)
+def test_equality_is_that_of_shapes(one: Tree, other: Tree) -> None:
+    assert (one == other) == (shape(one) == shape(other))
+
+
+def test_what_brackets_write_alike_may_differ() -> None:
+    assert Tree("A", word="b c") != Tree("A", word="b_c")
+    assert Tree("A", word="2") != Tree("A", [Tree("B", word="b")] * 2)
+
+
+@settings(deadline=None)
+@given(TREES)
+def test_pickles_and_copies_are_equal(tree: Tree) -> None:
+    assert shape(pickle.loads(pickle.dumps(tree))) == shape(tree) == shape(copy.deepcopy(tree))
+
+
 def test_depth_is_no_limit() -> None:
     text = "(A " * 5000 + "(B b)" + ")" * 5000
     tree = Tree.read(text)
     assert format_brackets(tree) == text
-    assert sum(1 for _ in tree.spans()) == 5000
+    assert sum(1 for _ in tree.spans()) == len(tree.find("A")) == 5000
+    assert tree == Tree.read(text) == pickle.loads(pickle.dumps(tree)) == copy.deepcopy(tree)
+    assert len({tree, Tree.read(text), tree[0]}) == 2
+    assert tree[0] in tree
 
 
 @settings(deadline=None)

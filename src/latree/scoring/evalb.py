@@ -198,7 +198,7 @@ def _kept(gold: Tree, test: Tree, parameters: Parameters) -> tuple[list[bool], l
 
     The newer EVALB puts such a quote back on both sides, where the parameters list its word and both its tags.
     """
-    gold_leaves, test_leaves = list(gold.leaves()), list(test.leaves())
+    gold_leaves, test_leaves = gold.leaves(), test.leaves()
     gold_keep = [leaf.label not in parameters.delete for leaf in gold_leaves]
     test_keep = [leaf.label not in parameters.delete for leaf in test_leaves]
     if parameters.quote_words and len(gold_keep) == len(test_keep):

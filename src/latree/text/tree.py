@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import StringIO
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar, overload
 
 from latree.errors import InputError
 
@@ -23,49 +23,97 @@ _SYMBOLS = re.compile(rf"\(({_TEXT}++){_SPACE}++({_TEXT}++){_SPACE}*+\)|\(({_TEX
 _TAG, _WORD, _LABEL = 1, 2, 3
 
 
-class Tree:
-    """A labelled node: `Tree("NP", [Tree("NN", word="cat")])`."""
+class Tree(Sequence["Tree"]):
+    """A labelled node and the sequence of its children: `Tree("NP", [Tree("NN", word="cat")])`.
+
+    A tree never changes once it is made, so that it may be a key, and stand in many trees.
+    """
 
     __slots__ = ("children", "label", "word")
+    label: str
+    children: tuple[Tree, ...]
+    word: str | None
 
-    def __init__(self, label: str, children: Sequence[Tree] = (), word: str | None = None) -> None:
+    def __init__(self, label: str, children: Iterable[Tree] = (), word: str | None = None) -> None:
+        children = tuple(children)
         if (word is None) == (not children):
             raise ValueError(f"node {label!r} needs either children or a word")
-        self.label, self.children, self.word = label, tuple(children), word
+        for child in children:
+            if child.__class__ is not Tree:
+                raise TypeError(
+                    f"a child of node {label!r} must be a Tree, not {child!r}; a word: Tree('NN', word='cat')"
+                )
+        _set_label(self, label)
+        _set_children(self, children)
+        _set_word(self, word)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a Tree does not change: build a new one instead of setting its {name!r}")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        self.__setattr__(name, None)
+
+    def __len__(self) -> int:
+        return len(self.children)
+
+    def __bool__(self) -> bool:
+        """Be true always: a tag has no children, but it is a tree."""
+        return True
+
+    def __iter__(self) -> Iterator[Tree]:
+        return iter(self.children)
+
+    @overload
+    def __getitem__(self, place: int) -> Tree: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Tree, ...]: ...
+    def __getitem__(self, place: int | slice) -> Tree | tuple[Tree, ...]:
+        try:
+            return self.children[place]
+        except IndexError:
+            raise IndexError(f"no child {place}: node {self.label!r} has {len(self)} children") from None
+        except TypeError:
+            raise TypeError(f"children go by number, not {place!r}; find({place!r}) goes by label") from None
 
     @property
     def is_leaf(self) -> bool:
         """Whether this is a preterminal: a tag over its word."""
         return self.word is not None
 
-    def nodes(self) -> Iterator[Tree]:
-        """All nodes, a parent before its children, left to right."""
-        stack = [self]
+    def subtrees(self) -> list[Tree]:
+        """All nodes, the tree itself first, a parent before its children, left to right."""
+        nodes, stack = [], [self]
         while stack:
             node = stack.pop()
-            yield node
-            stack.extend(reversed(node.children))
+            nodes.append(node)
+            if node.children:
+                stack.extend(node.children[::-1])
+        return nodes
+
+    def find(self, label: str) -> list[Tree]:
+        """All nodes with this label, in the order of `subtrees`."""
+        return [node for node in self.subtrees() if node.label == label]
+
+    def leaves(self) -> list[Tree]:
+        """The preterminals, left to right."""
+        return [node for node in self.subtrees() if node.word is not None]
+
+    def words(self) -> list[str]:
+        return [node.word for node in self.subtrees() if node.word is not None]
+
+    def tags(self) -> list[str]:
+        return [leaf.label for leaf in self.leaves()]
 
     def fold(self, combine: Callable[[Tree, list[Result]], Result]) -> Result:
         """`combine(node, its children's results)` from the leaves up; never recursive, so that depth is no limit."""
         done: list[Result] = []
-        for node in reversed(list(self.nodes())):
+        for node in reversed(self.subtrees()):
             first = len(done) - len(node.children)
             results = done[first:]
             del done[first:]
             results.reverse()
             done.append(combine(node, results))
         return done[0]
-
-    def leaves(self) -> Iterator[Tree]:
-        """The preterminals, left to right."""
-        return (node for node in self.nodes() if node.is_leaf)
-
-    def words(self) -> list[str]:
-        return [leaf.word for leaf in self.leaves() if leaf.word is not None]
-
-    def tags(self) -> list[str]:
-        return [leaf.label for leaf in self.leaves()]
 
     def spans(self) -> Iterator[tuple[str, int, int]]:
         """(label, start, end) of every phrase, a parent before its children; end is exclusive."""
@@ -83,15 +131,23 @@ class Tree:
 
     def _widths(self) -> dict[int, int]:
         widths: dict[int, int] = {}
-        for node in reversed(list(self.nodes())):
+        for node in reversed(self.subtrees()):
             widths[id(node)] = 1 if node.is_leaf else sum(widths[id(child)] for child in node.children)
         return widths
 
+    def _flat(self) -> tuple[tuple[str, str | int], ...]:
+        """The nodes in the order of `subtrees`, each as its label and its word or the number of its children."""
+        return tuple((node.label, len(node.children) if node.word is None else node.word) for node in self.subtrees())
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Tree) and str(self) == str(other)
+        return self is other or (isinstance(other, Tree) and self._flat() == other._flat())
 
     def __hash__(self) -> int:
-        return hash(str(self))
+        return hash(self._flat())
+
+    def __reduce__(self) -> tuple[Callable[..., Tree], tuple[object]]:
+        """Pickle as a flat list: nested, a deep tree would be beyond pickle."""
+        return _unflatten, (self._flat(),)
 
     def __str__(self) -> str:
         """One line of Penn brackets."""
@@ -114,21 +170,44 @@ class Tree:
             raise InputError("<text>", 1, f"expected one tree, found {len(trees)}")
         return trees[0]
 
-    @classmethod
-    def from_nltk(cls, tree: Any) -> Tree:
+    @staticmethod
+    def from_nltk(tree: Any) -> Tree:
         """A Tree from an nltk.Tree (or anything with `label()` and children that are trees or strings)."""
-        children = list(tree)
-        if len(children) == 1 and isinstance(children[0], str):
-            return cls(tree.label(), word=unescape(children[0]))
-        if any(isinstance(child, str) for child in children):
-            raise ValueError(f"node {tree.label()!r} mixes words and phrases; put every word under its own tag")
-        return cls(tree.label(), [cls.from_nltk(child) for child in children])
+        flat: list[tuple[str, str | int]] = []
+        stack = [tree]
+        while stack:
+            node = stack.pop()
+            children = list(node)
+            if len(children) == 1 and isinstance(children[0], str):
+                flat.append((node.label(), unescape(children[0])))
+                continue
+            if any(isinstance(child, str) for child in children):
+                raise ValueError(f"node {node.label()!r} mixes words and phrases; put every word under its own tag")
+            flat.append((node.label(), len(children)))
+            stack.extend(reversed(children))
+        return _unflatten(flat)
 
     def to_nltk(self) -> Any:
         """Make an nltk.Tree of the tree, parentheses escaped as nltk's readers leave them; nltk must be installed."""
         from nltk import Tree as NltkTree
 
         return self.fold(lambda node, done: NltkTree(node.label, done if node.word is None else [escape(node.word)]))
+
+
+_set_label, _set_children, _set_word = (Tree.__dict__[name].__set__ for name in ("label", "children", "word"))
+
+
+def _unflatten(nodes: Sequence[tuple[str, str | int]]) -> Tree:
+    """Build the tree of which `_flat` made these nodes."""
+    done: list[Tree] = []
+    for label, rest in reversed(nodes):
+        if isinstance(rest, str):
+            done.append(Tree(label, word=rest))
+        else:
+            children = done[: -rest - 1 : -1]
+            del done[-rest:]
+            done.append(Tree(label, children))
+    return done[0]
 
 
 def escape(text: str) -> str:

@@ -59,7 +59,7 @@ class Svs(Parser):
     def prepare_data(self, data: Iterable[Tree]) -> list[Node]:
         """Clean trees, and make them binary by their heads."""
         cleaned = self.clean(data)
-        heads = self.options.heads or HeadRules.for_labels(node.label for tree in cleaned for node in tree.nodes())
+        heads = self.options.heads or HeadRules.for_labels(node.label for tree in cleaned for node in tree.subtrees())
         self.binarization = HeadBinarization.of(cleaned, heads, self.options.least)  # type: ignore[assignment]
         return [self.binarization.apply(tree) for tree in cleaned]
 
