@@ -33,7 +33,7 @@ from bench import svg
 from latree.arrays import Floats, Ints, Longs
 from latree.inference.forest import Forest, assemble
 from latree.inference.forms.factored import NO_RELATION, Factored, down, up
-from latree.inference.objectives import Objective
+from latree.inference.results import Objective
 from latree.inference.sweep import inside_only, register
 from latree.jit import kernel
 from latree.kinds.svs import SvsOptions

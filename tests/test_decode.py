@@ -14,7 +14,7 @@ from latree.inference import decode
 from latree.inference.forest import Forest, assemble
 from latree.inference.grammar import Grammar
 from latree.inference.kbest import k_best
-from latree.inference.objectives import Objective
+from latree.inference.results import Objective
 from latree.inference.sampling import sample_derivation
 from latree.inference.sweep import inside_only
 from latree.inference.trellis import chain, chain_rules, fill_trellis, lattice

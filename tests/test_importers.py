@@ -12,7 +12,8 @@ import pytest
 from latree.errors import InputError, LatreeError
 from latree.importers import import_grammar
 from latree.importers.common import SplitTree, descent
-from latree.kinds.lvg.model import ACCURATE, Lvg
+from latree.inference.prune import ACCURATE
+from latree.kinds.lvg.model import Lvg
 from latree.kinds.registry import load
 from latree.scoring.score import score_trees
 from latree.text.formats import read_trees

@@ -15,7 +15,7 @@ import pytest
 
 from latree import LatreeError, Parse, Product, Tree, load
 from latree.data import toy
-from latree.inference.objectives import OBJECTIVES
+from latree.inference.results import OBJECTIVES
 from latree.kinds.model import BATCH
 from latree.kinds.registry import kind_named, model_class
 from tests.command import SLEEPS, done, latree, toy_trees

@@ -11,8 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from latree.errors import LatreeError
+from latree.files import Arrays
 from latree.learning.checkpoint import Checkpoint, Standing
-from latree.learning.loop import Arrays, Progress, Score, Trainee, Training, Watch, train
+from latree.learning.loop import Progress, Score, Trainee, Training, Watch, train
 
 DONE = 4  # steps
 

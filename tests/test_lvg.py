@@ -15,16 +15,16 @@ from latree.arrays import NONE, Floats, Longs
 from latree.inference.forest import Forest
 from latree.inference.forms.sparse import Sparse
 from latree.inference.grammar import Grammar
-from latree.inference.objectives import OBJECTIVES, Objective
-from latree.inference.prune import Cascade
+from latree.inference.prune import ACCURATE, FAST, Cascade
 from latree.inference.reading import Emissions
+from latree.inference.results import OBJECTIVES, Objective
 from latree.inference.sampling import sample_derivation
 from latree.inference.search import Attempt, Search
 from latree.inference.subtypes import History
 from latree.inference.sweep import inside_only
 from latree.inference.viterbi import viterbi_edges
 from latree.kinds.lvg import LvgOptions
-from latree.kinds.lvg.model import ACCURATE, FAST, Lvg
+from latree.kinds.lvg.model import Lvg
 from latree.kinds.model import Trouble
 from latree.text.binary import Node
 from tests.enumerate import PHRASES, ROOT, TAGS, weights_of
@@ -115,7 +115,7 @@ def test_samples(model: Lvg) -> None:
 
 
 def test_projections_are_grammars(model: Lvg, train: list[Tree]) -> None:
-    levels = [model.levels[rounds] for rounds in range(model.history.rounds)]
+    levels = [model.level(rounds) for rounds in range(model.history.rounds)]
     assert len(levels) == 3
     sizes = [level.layout.size for level in levels]
     assert sizes[0].tolist() == [1] * len(model.grammar.symbols)
@@ -126,7 +126,7 @@ def test_projections_are_grammars(model: Lvg, train: list[Tree]) -> None:
         np.testing.assert_allclose(level.columns.sum(0), 1.0, rtol=1e-6)
     plain = Pcfg().fit(train)
     assert plain.grammar.rules.tolist() == model.grammar.rules.tolist()
-    np.testing.assert_allclose(model.levels[0].theta, plain.theta, atol=0.01)
+    np.testing.assert_allclose(model.level(0).theta, plain.theta, atol=0.01)
     np.testing.assert_allclose(model.read(SHORT).tags, plain.lexicon.emissions(SHORT), rtol=0.05, atol=1e-4)
 
 
@@ -173,7 +173,7 @@ def misled() -> tuple[Lvg, Floats]:
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_a_sentence_lost_to_pruning_is_searched_again(objective: Objective, monkeypatch: pytest.MonkeyPatch) -> None:
     model, emissions = misled()
-    reading = Emissions(emissions @ model.levels[0].columns, emissions)
+    reading = Emissions(emissions @ model.level(0).columns, emissions)
     monkeypatch.setattr(model, "read", lambda tokens: reading)
     model.cascade = Cascade(0.05, ())
     coarse = model.coarse(reading)

@@ -22,7 +22,7 @@ from latree import (
     read_trees,
 )
 from latree.data import toy
-from latree.inference.objectives import OBJECTIVES
+from latree.inference.results import OBJECTIVES
 
 SHORT = ["you", "like", "these", "books", "."]
 ODD = ["\u200b", "\xa0", "\ud800", "\U0001f469\u200d\U0001f680", "e\u0301", "\ufb01", "\u202eabc", "１２３", "a\tb"]

@@ -11,7 +11,7 @@ def main() -> None:
     """Train and use a model of every kind."""
     kernel_cache.choose()
     from latree.errors import LatreeError
-    from latree.inference.objectives import OBJECTIVES
+    from latree.inference.results import OBJECTIVES
     from tests.command import SLEEPS
     from tests.kinds_matrix import NAMES, model
 

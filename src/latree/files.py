@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,11 +22,15 @@ _LEAST = 1e-9  # a probability below this is not kept
 _KEY = "latree"
 
 
+Header = dict[str, Any]  # names and numbers, as JSON
+Arrays = dict[str, NDArray[Any]]
+
+
 class ModelFile(NamedTuple):
     """A model as data."""
 
-    header: dict[str, Any]
-    arrays: dict[str, NDArray[Any]]
+    header: Header
+    arrays: Arrays
 
 
 def write_atomically(path: str | Path, data: bytes) -> None:
@@ -60,24 +63,24 @@ def compact(values: Floats) -> Floats:
     return np.where(values >= _LEAST, values, 0.0).astype(np.float32).astype(np.float64)
 
 
-def pack_sparse(name: str, values: Floats) -> dict[str, NDArray[Any]]:
+def pack_sparse(name: str, values: Floats) -> Arrays:
     """Mostly zeros, already `compact`: which are not, as bits, and those in single precision."""
     return {f"{name}.bits": np.packbits(values > 0), f"{name}.values": values[values > 0].astype(np.float32)}
 
 
-def unpack_sparse(name: str, arrays: Mapping[str, NDArray[Any]], size: int) -> Floats:
+def unpack_sparse(name: str, arrays: Arrays, size: int) -> Floats:
     """What `pack_sparse` put away; `size` is how many values there are."""
     values = np.zeros(size)
     values[np.unpackbits(arrays[f"{name}.bits"])[:size].astype(bool)] = arrays[f"{name}.values"]
     return values
 
 
-def part_of(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+def part_of(prefix: str, arrays: Arrays) -> Arrays:
     """Pick the arrays whose names begin so, under the rest of their names."""
     return {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
 
 
-def save(path: str | Path, kind: str, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+def save(path: str | Path, kind: str, header: Header, arrays: Arrays) -> None:
     """Write a model of the given kind."""
     from safetensors.numpy import save as pack
 
@@ -103,7 +106,7 @@ def load(path: str | Path) -> ModelFile:
         raise LatreeError(f"{path}: not a latree model, or cut short ({error})") from None
 
 
-def _check_header(path: str | Path, text: str) -> dict[str, Any]:
+def _check_header(path: str | Path, text: str) -> Header:
     try:
         header = json.loads(text)
         version, _ = int(header["version"]), str(header["kind"])

@@ -14,9 +14,8 @@ import typer
 
 from latree.cli import common
 from latree.errors import LatreeError
-from latree.inference.objectives import Objective
-from latree.inference.results import Parse
-from latree.kinds.lvg.model import ACCURATE
+from latree.inference.prune import ACCURATE
+from latree.inference.results import Objective, Parse
 from latree.kinds.model import ForestModel
 from latree.kinds.parser import Parser
 from latree.kinds.product.model import Product
@@ -137,7 +136,7 @@ def _parser(paths: list[Path] | None, max_length: int | None) -> Parser:
 
 
 def _prune_less(parser: Parser) -> None:
-    if not hasattr(parser, "cascade"):
+    if parser.cascade is None:
         raise LatreeError(f"--accurate is for models with subtypes; this is a {parser.kind}")
     parser.cascade = ACCURATE
 

@@ -12,8 +12,7 @@ from typing import Any
 import typer
 
 from latree.cli import common
-from latree.inference.objectives import Objective
-from latree.inference.results import Parse, Tagging
+from latree.inference.results import Objective, Parse, Tagging
 from latree.kinds.model import ForestModel
 from latree.text.formats import read_conllu_lines, retag
 

@@ -34,6 +34,10 @@ class Cascade:
     levels: tuple[tuple[int, float], ...]
 
 
+FAST = Cascade(1e-3, ((2, 1e-3),))
+ACCURATE = Cascade(1e-5, ((1, 1e-6), (2, 1e-6), (3, 1e-6)))
+
+
 class RuleFinder(NamedTuple):
     """Which rules have given children: rules of pair (left, right) lie at rule[start[p] : start[p + 1]]."""
 

@@ -6,11 +6,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from latree.text.tree import Tree
 
 Status = Literal["ok", "recovered", "failed", "empty"]
+Objective = Literal["max-rule", "max-rule-sum", "variational", "mbr", "viterbi"]  # by what the best is chosen
+OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 
 
 class Constituent(NamedTuple):

@@ -20,10 +20,10 @@ from latree.inference.derivations import Derivation, Derivations
 from latree.inference.forest import PASS, Forest, P, Piece, assemble
 from latree.inference.grammar import Grammar
 from latree.inference.kbest import k_best
-from latree.inference.objectives import OBJECTIVES, Objective
 from latree.inference.phrases import PhraseTable
 from latree.inference.pooled import Pooled, Posteriors, pooled
 from latree.inference.reading import Reading
+from latree.inference.results import OBJECTIVES, Objective
 
 
 class Coarse(Protocol):

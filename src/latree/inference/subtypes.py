@@ -6,15 +6,14 @@ same thing, written once: `regroup`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from latree.arrays import Floats, Longs, starts
+from latree.files import Arrays
 from latree.inference.grammar import Grammar
 from latree.jit import kernel
 
@@ -152,7 +151,7 @@ class History:
         return arrays
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], rounds: int) -> History:
+    def from_arrays(cls, arrays: Arrays, rounds: int) -> History:
         parents = []
         for k in range(rounds):
             cuts = np.cumsum(arrays[f"history.{k}.size"])[:-1]

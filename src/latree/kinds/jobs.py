@@ -5,18 +5,18 @@ Batches are the same whatever the number of jobs, so that the output is too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, TypeVar
 
-from latree.inference.objectives import Objective
-from latree.inference.results import Analysis
+from latree.files import Arrays, Header
+from latree.inference.results import Analysis, Objective
 from latree.kinds.model import ForestModel, batches
 from latree.kinds.registry import from_state
 from latree.parallel import Pool
 
 Result = TypeVar("Result", bound=Analysis)
-Packed = tuple[str, Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]
+Packed = tuple[str, Header, Arrays, dict[str, Any]]
 
 
 def analyse_all(

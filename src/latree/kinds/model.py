@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, NoReturn, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from latree import files
 from latree.arrays import Floats, Longs
 from latree.errors import LatreeError, NotTrainedError
+from latree.files import Arrays, Header, ModelFile
 from latree.inference.derivations import Derivation
 from latree.inference.forest import Forest, Piece
 from latree.inference.forms.sparse import no_statistics, sparse, with_words
 from latree.inference.grammar import Grammar
 from latree.inference.kbest import k_best
-from latree.inference.objectives import Objective
 from latree.inference.pooled import Posteriors
 from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.inference.reading import Emissions, Reading
-from latree.inference.results import Analysis, Status
+from latree.inference.results import Analysis, Objective, Status
 from latree.inference.sampling import Drawer, sample_derivation
 from latree.inference.search import Attempt, Coarse, Search, certified
 from latree.inference.subtypes import Layout
@@ -91,7 +90,7 @@ class ForestModel(ABC, Generic[Result]):
     certifies: ClassVar[bool] = True  # the coarse pass is the model itself, and exact k-best lists can be told from it
     threshold: float = 5e-3  # posterior below which the coarse pass drops what it found
     max_length: int = 400  # longer sentences are not tried
-    training: dict[str, Any]  # how it came about: command, data, scores
+    training: Header  # how it came about: command, data, scores
     grammar: Grammar
     lexicon: Lexicon
     theta: Floats  # weights of the rules, tensors laid end to end
@@ -103,21 +102,12 @@ class ForestModel(ABC, Generic[Result]):
     def __init__(self, options: Any = None, **changes: Any) -> None:
         """Take the options of the kind, or its defaults, with some of them changed."""
         self.training = {}
-        self.take_options(replace(self.default_options() if options is None else options, **changes))
-
-    @classmethod
-    def options_class(cls) -> type[ModelOptions]:
-        """The class of the options that the kind has."""
-        return kind_named(cls.kind).trained_options
+        self.options = replace(self.default_options() if options is None else options, **changes)
 
     @classmethod
     def default_options(cls) -> ModelOptions:
         """The options of a model about which nothing is said."""
-        return cls.options_class()()
-
-    def take_options(self, options: Any) -> None:
-        """Use these options, in training or as a model file has them."""
-        self.options = options
+        return kind_named(cls.kind).trained_options()
 
     # -- training
 
@@ -134,7 +124,7 @@ class ForestModel(ABC, Generic[Result]):
         """Learn from what `prepare_data` made."""
         raise LatreeError(f"a {self.kind} is not trained: it is made of models that are")
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> Header:
         """Describe what makes a training what it is, as JSON."""
         options = self.options.to_json()
         if self.continues is not None:
@@ -159,6 +149,10 @@ class ForestModel(ABC, Generic[Result]):
         """The rules' weights as inference takes them."""
         return sparse(Layout(self.grammar, self.widths()), self.theta)
 
+    def coarse_theta(self) -> Floats:
+        """One number a rule for the coarse pass."""
+        return self.theta
+
     @abstractmethod
     def coarse(self, reading: Any) -> Coarse:
         """The coarse pass over one sentence."""
@@ -174,10 +168,6 @@ class ForestModel(ABC, Generic[Result]):
     @abstractmethod
     def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Result:
         """What is given where there is no derivation."""
-
-    def header(self) -> dict[str, Any]:
-        """Names and numbers, as JSON, that `restore` reads."""
-        return {}
 
     # -- weights of one subtype a symbol; models with more override these
 
@@ -364,38 +354,31 @@ class ForestModel(ABC, Generic[Result]):
         header, arrays = self.state()
         files.save(path, self.kind, header, arrays)
 
-    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def state(self) -> ModelFile:
         """The whole model as a JSON header and arrays."""
         lexicon = {f"lexicon.{name}": array for name, array in self.lexicon.to_arrays().items()}
         header = {
-            **self.header(),
             "options": self.options.to_json(),
             "symbols": [symbol.to_json() for symbol in self.grammar.symbols],
             "unary_steps": self.grammar.unary_steps,
             "lexicon": self.lexicon.header(),
             "training": self.training,
         }
-        return header, {"rules": self.grammar.rules, "theta": self.theta, **lexicon}
+        return ModelFile(header, {"rules": self.grammar.rules, "theta": self.theta, **lexicon})
 
     @classmethod
-    def stored_options(cls, header: Mapping[str, Any]) -> ModelOptions:
-        """Read the options from a header; in the first files they stood apart, and some were not kept."""
-        if "options" in header:
-            return cls.options_class().from_json(header["options"])
-        apart = {name: header[name] for name in ("labels", "binarization", "column") if name in header}
-        return cls.options_class().from_json(apart | header.get("split_merge", {}))
-
-    @classmethod
-    def from_state(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+    def from_state(cls, header: Header, arrays: Arrays) -> Self:
         """The model that `state` told of."""
-        model = cls()
+        # In the first files the options stood apart, and some were not kept.
+        apart = {name: header[name] for name in ("labels", "binarization", "column") if name in header}
+        options = header.get("options", apart | header.get("split_merge", {}))
+        model = cls(kind_named(cls.kind).trained_options.from_json(options))
         model.training = dict(header["training"])
-        model.take_options(model.stored_options(header))
         model.restore(header, arrays)
         model.prepare()
         return model
 
-    def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    def restore(self, header: Header, arrays: Arrays) -> None:
         """Take over from a model file what was learned; tables are made of it by `prepare`."""
         symbols = tuple(Symbol.from_json(symbol) for symbol in header["symbols"])
         self.grammar = Grammar(symbols, arrays["rules"], int(header["unary_steps"]))

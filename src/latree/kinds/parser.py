@@ -7,17 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from latree.arrays import Floats
 from latree.errors import LatreeError
 from latree.inference.chart import Chart, ChartGrammar, chart_grammar, fill_chart
 from latree.inference.derivations import Derivation
 from latree.inference.forest import Forest, Piece, UnknownRuleError, assemble, from_trees
 from latree.inference.grammar import Grammar, most_frequent_child, tagged_words
-from latree.inference.objectives import Objective
-from latree.inference.prune import RuleFinder, prune, rule_finder
-from latree.inference.results import Constituent, Parse
+from latree.inference.prune import Cascade, RuleFinder, prune, rule_finder
+from latree.inference.results import Constituent, Objective, Parse
 from latree.inference.search import Search
 from latree.kinds.model import ForestModel, Trouble, words_of
+from latree.kinds.options import TreeOptions
 from latree.text.binary import Binarization, Node, undo
 from latree.text.labels import LabelRules
 from latree.text.tree import Tree
@@ -28,22 +27,21 @@ class Parser(ForestModel[Parse]):
 
     labels: LabelRules
     binarization: Binarization
+    cascade: Cascade | None = None  # how much is pruned, level by level; None: by one threshold
     chart: ChartGrammar  # the coarse grammar
     find: RuleFinder
 
-    def take_options(self, options: Any) -> None:
-        super().take_options(options)
-        self.labels, self.binarization = options.labels, options.binarization
+    def __init__(self, options: Any = None, **changes: Any) -> None:
+        super().__init__(options, **changes)
+        self.labels = self.options.labels
+        if isinstance(self.options, TreeOptions):  # else the treebank says how its trees become binary
+            self.binarization = self.options.binarization
 
     def prepare(self) -> None:
         """Add the tables of the coarse pass."""
         super().prepare()
         self.chart = chart_grammar(self.grammar, self.coarse_theta())
         self.find = rule_finder(self.grammar, self.coarse_theta())
-
-    def coarse_theta(self) -> Floats:
-        """One number a rule for the coarse pass."""
-        return self.theta
 
     # -- for people
 

@@ -7,17 +7,16 @@ training are made once and kept, and always hold the gold analysis.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from latree.arrays import Longs
 from latree.errors import LatreeError
-from latree.files import part_of
+from latree.files import Arrays, Header, ModelFile, part_of
 from latree.inference.forest import Forest, Piece, UnknownRuleError, anchors, assemble, from_trees
 from latree.inference.grammar import inner_nodes, tagged_words
 from latree.inference.pooled import Posteriors
@@ -30,7 +29,7 @@ from latree.kinds.parser import Parser
 from latree.kinds.registry import from_state
 from latree.kinds.tagger import Tagger
 from latree.learning.checkpoint import Standing, fingerprint
-from latree.learning.loop import Arrays, Trainee, Training
+from latree.learning.loop import Trainee, Training
 from latree.text.binary import Node
 
 LOG_P = "log P(T|w) a sentence"  # what is raised
@@ -60,26 +59,25 @@ def by_length(examples: Sequence[Example], size: int) -> list[list[Example]]:
 class PrunedModel(ForestModel[Any]):
     """Mixed into a parser or a tagger, by way of `PrunedParser` or `PrunedTagger`."""
 
-    pruner: Any  # a fitted model of the same grammar
+    pruner: ForestModel[Any]  # of the same grammar
     joint: bool = False  # decode by the product with the pruner's posteriors
     certifies = False
     own_name: ClassVar[str]  # of what is not the pruner, for messages
     continues = "epochs"
 
-    def __init__(self, options: Any = None, *, pruner: Any = None, **changes: Any) -> None:
+    def __init__(self, options: Any = None, *, pruner: ForestModel[Any] | None = None, **changes: Any) -> None:
         """`pruner` is a model of the same treebank, trained or not; else the options say what it is."""
         super().__init__(options, **changes)
         self.pruner = self.make_pruner() if pruner is None else pruner
 
     @abstractmethod
-    def make_pruner(self) -> Any:
+    def make_pruner(self) -> ForestModel[Any]:
         """Make the pruner that the options describe."""
 
     # -- training
 
     def prepare_data(self, data: Iterable[Any]) -> list[Any]:
-        prepared: list[Any] = self.pruner.prepare_data(data)
-        return prepared
+        return self.pruner.prepare_data(data)
 
     def fit_pruner(self, data: list[Any], training: Training) -> None:
         """Train the pruner, unless it is trained already."""
@@ -95,11 +93,11 @@ class PrunedModel(ForestModel[Any]):
         """The sentences with their gold analyses as forests."""
 
     def adopt(self, pruner: Any) -> None:
-        """Take over what the pruner's model of the treebank is made of."""
+        """Take over what the pruner's model of the treebank is made of; a parser's is a parser, a tagger's a tagger."""
         self.pruner = pruner
         self.grammar, self.lexicon, self.theta = pruner.grammar, pruner.lexicon, pruner.theta
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> Header:
         """Describe this training and that of the pruner, of which all rounds count."""
         return super().identity() | {"pruner": {"kind": self.pruner.kind, "options": self.pruner.options.to_json()}}
 
@@ -123,7 +121,7 @@ class PrunedModel(ForestModel[Any]):
         threshold, size = self.pruner.threshold * looseness, len(example.words) + 1
         gold = anchors(assemble([example.gold], len(self.grammar.rules)), size)
         while True:
-            piece: Piece = self.pruner.prune(coarse, threshold)
+            piece = self.pruner.prune(coarse, threshold)
             if len(piece.symbol):
                 found = anchors(assemble([piece], len(self.grammar.rules)), size)
                 if np.isin(gold, found).all():
@@ -136,8 +134,7 @@ class PrunedModel(ForestModel[Any]):
         self, forest: Forest, reading: Reading, looseness: float, gold: tuple[Longs, int] | None
     ) -> Forest:
         """What is pruned after the coarse pass, in training and in parsing alike; the reading is the pruner's."""
-        refined: Forest = self.pruner.refine(forest, reading, looseness, gold)
-        return refined
+        return self.pruner.refine(forest, reading, looseness, gold)
 
     # -- search
 
@@ -152,8 +149,7 @@ class PrunedModel(ForestModel[Any]):
         return self.pruner.coarse(reading.pruner)
 
     def prune(self, coarse: Any, threshold: float) -> Piece:
-        piece: Piece = self.pruner.prune(coarse, threshold)
-        return piece
+        return self.pruner.prune(coarse, threshold)
 
     def refine(
         self, forest: Forest, reading: PrunedReading, looseness: float, gold: tuple[Longs, int] | None = None
@@ -181,13 +177,13 @@ class PrunedModel(ForestModel[Any]):
 
     # -- files
 
-    def pruner_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def pruner_state(self) -> ModelFile:
         """The pruner's part of a model file."""
         header, arrays = self.pruner.state()
         named = {f"pruner.{name}": array for name, array in arrays.items()}
-        return {"pruner": {"kind": self.pruner.kind, **header}}, named
+        return ModelFile({"pruner": {"kind": self.pruner.kind, **header}}, named)
 
-    def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    def restore(self, header: Header, arrays: Arrays) -> None:
         """Take over the pruner, and from it grammar and lexicon."""
         pruner = header["pruner"]
         self.adopt(from_state(pruner["kind"], pruner, part_of("pruner.", arrays)))
@@ -237,6 +233,7 @@ class GradientTrainee(Trainee):
 class PrunedParser(PrunedModel, Parser):
     """Learns from trees."""
 
+    pruner: Parser
     run_options = (*Parser.run_options, "cascade", "joint")
 
     def lines(self, data: list[Node]) -> Iterator[str]:
@@ -256,14 +253,14 @@ class PrunedParser(PrunedModel, Parser):
             examples.append(Example(words, [number[symbol] for symbol in symbols], gold))
         return examples
 
-    def adopt(self, pruner: Any) -> None:
+    def adopt(self, pruner: Parser) -> None:
         super().adopt(pruner)
         self.labels, self.binarization, self.threshold = pruner.labels, pruner.binarization, pruner.threshold
 
     @property
     def cascade(self) -> Cascade | None:
         """How much the pruner prunes; None where it is no grammar with subtypes."""
-        return getattr(self.pruner, "cascade", None)
+        return self.pruner.cascade
 
     @cascade.setter
     def cascade(self, value: Cascade | None) -> None:
@@ -278,6 +275,7 @@ class PrunedParser(PrunedModel, Parser):
 class PrunedTagger(PrunedModel, Tagger):
     """Learns from tagged sentences, (words, tags)."""
 
+    pruner: Tagger
     run_options = (*Tagger.run_options, "joint")
 
     def lines(self, data: list[Any]) -> Iterator[str]:
@@ -292,6 +290,6 @@ class PrunedTagger(PrunedModel, Tagger):
         gold = gold_chain(self.rules, tags, entries)
         return Example(words, tags, gold._replace(entries=len(words) * len(self.grammar.tags)))
 
-    def adopt(self, pruner: Any) -> None:
+    def adopt(self, pruner: Tagger) -> None:
         super().adopt(pruner)
         self.rules, self.column = chain_rules(pruner.grammar), pruner.column

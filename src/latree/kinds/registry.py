@@ -6,7 +6,6 @@ Nothing is compiled, nor a model's module imported, before a model of that kind 
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -19,6 +18,7 @@ from latree.errors import LatreeError
 from latree.kinds.options import ModelOptions
 
 if TYPE_CHECKING:
+    from latree.files import Arrays, Header
     from latree.kinds.model import ForestModel
     from latree.kinds.report import Ask
     from latree.report.value import Report
@@ -88,10 +88,7 @@ def at_place(place: str) -> Any:
 
 def model_class(name: str) -> type[ForestModel[Any]]:
     """The class of the models that model files call so."""
-    places = kind_named(name).places()
-    if name not in places:
-        raise LatreeError(f"there is no parser of kind {name!r}")
-    chosen: type[ForestModel[Any]] = at_place(places[name])
+    chosen: type[ForestModel[Any]] = at_place(kind_named(name).places()[name])
     return chosen
 
 
@@ -101,7 +98,7 @@ def report_on(model: ForestModel[Any], ask: Ask) -> Report:
     return made
 
 
-def from_state(kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> ForestModel[Any]:
+def from_state(kind: str, header: Header, arrays: Arrays) -> ForestModel[Any]:
     """A model from its header and arrays."""
     try:
         return model_class(kind).from_state(header, arrays)

@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from latree.arrays import Floats
 from latree.errors import LatreeError
 from latree.inference.derivations import Derivation
 from latree.inference.forest import P, Piece, assemble
-from latree.inference.objectives import Objective
-from latree.inference.results import Tagging
+from latree.inference.results import Objective, Tagging
 from latree.inference.search import Search
 from latree.inference.trellis import Chain, ChainRules, Trellis, chain, chain_rules, fill_trellis, gold_chain, lattice
 from latree.kinds.model import ForestModel, Trouble, words_of
 from latree.kinds.options import ModelOptions
+from latree.kinds.registry import kind_named
 
 
 class Tagger(ForestModel[Tagging]):
@@ -30,21 +29,17 @@ class Tagger(ForestModel[Tagging]):
 
     @classmethod
     def default_options(cls) -> ModelOptions:
-        return cls.options_class().for_tagger()
+        return kind_named(cls.kind).trained_options.for_tagger()
 
-    def take_options(self, options: Any) -> None:
-        super().take_options(options)
-        self.column = options.column
+    def __init__(self, options: Any = None, **changes: Any) -> None:
+        super().__init__(options, **changes)
+        self.column = self.options.column
 
     def prepare(self) -> None:
         """Add the tables of the coarse pass."""
         super().prepare()
         self.rules = chain_rules(self.grammar)
         self.chain = chain(self.rules, self.coarse_theta())
-
-    def coarse_theta(self) -> Floats:
-        """One number a rule for the coarse pass."""
-        return self.theta
 
     # -- for people
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from latree.arrays import Floats, Longs
+from latree.files import Arrays
 
 
 @dataclass
@@ -48,12 +47,12 @@ class Adam:
             first, second, steps = self.moments[name]
             self.moments[name] = first[rows], second[rows], steps[rows]
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
+    def to_arrays(self) -> Arrays:
         """For a checkpoint."""
         parts = ("first", "second", "steps")
         return {f"{name}.{part}": a for name, all_ in self.moments.items() for part, a in zip(parts, all_, strict=True)}
 
-    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+    def restore(self, arrays: Arrays) -> None:
         """Take over what `to_arrays` gave."""
         for name in {key.rpartition(".")[0] for key in arrays}:
             self.moments[name] = tuple(arrays[f"{name}.{part}"].copy() for part in ("first", "second", "steps"))  # type: ignore[assignment]

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from latree import files
 from latree.errors import LatreeError
-from latree.files import part_of
+from latree.files import Arrays, Header, part_of
 
 _PREFIX = "checkpoint."
 
@@ -36,10 +35,10 @@ class Standing:
 
     done: int  # steps
     rng: np.random.Generator
-    arrays: dict[str, NDArray[Any]]  # the training's own
-    notes: dict[str, Any] = field(default_factory=dict)  # the same, of what is not arrays
-    header: Mapping[str, Any] = field(default_factory=dict)  # of the model as it was, where a checkpoint was read
-    model: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # its arrays
+    arrays: Arrays  # the training's own
+    notes: Header = field(default_factory=dict)  # the same, of what is not arrays
+    header: Header = field(default_factory=dict)  # of the model as it was, where a checkpoint was read
+    model: Arrays = field(default_factory=dict)  # its arrays
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Checkpoint:
     """The file of a training, and the options that tell it from other trainings of the same treebank."""
 
     path: Path
-    options: dict[str, Any]
+    options: Header
     part: str = ""  # of the model, as "pruner", which is trained first and has the file to itself until it is done
 
     def _options(self) -> str:

@@ -14,15 +14,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from latree.errors import LatreeError
-from latree.files import part_of
+from latree.files import Arrays, Header, part_of
 from latree.learning.checkpoint import Checkpoint, Standing
 
 ROUNDING = 1e-7  # of the objective, or of one where that is less
-
-Arrays = dict[str, NDArray[Any]]
 
 
 class Progress(NamedTuple):
@@ -130,7 +127,7 @@ class _Best:
 
     score: float = -math.inf
     learned: Arrays = field(default_factory=dict)
-    about: dict[str, Any] = field(default_factory=dict)  # what the model said of its training then
+    about: Header = field(default_factory=dict)  # what the model said of its training then
 
 
 @dataclass

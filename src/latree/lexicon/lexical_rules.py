@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latree.arrays import NONE, Floats, Longs
+from latree.files import Arrays, Header
 from latree.lexicon.signatures import Scheme, read_scheme
 from latree.lexicon.words import pack_strings, unpack_strings
 
@@ -151,7 +152,7 @@ class LexicalRules:
 
     # --- storage
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
+    def to_arrays(self) -> Arrays:
         """The arrays of a model file."""
         return {
             "units": pack_strings(self.units),
@@ -165,7 +166,7 @@ class LexicalRules:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], tags: int, scheme: Mapping[str, Any]) -> LexicalRules:
+    def from_arrays(cls, arrays: Arrays, tags: int, scheme: Header) -> LexicalRules:
         """The rules that wrote these."""
         units = unpack_strings(arrays["units"])
         parts = np.split(arrays["rare_tag"], np.cumsum(arrays["rare_tags"])[:-1])
@@ -183,7 +184,7 @@ def subtype_emissions(source: Any, lexical: LexicalRules, level: int | None = No
     table = np.stack([source.lexicon.unit_row(word, name) for word, name in lexical.named_units()]) @ source.smoothing
     layout = source.layout
     if level is not None:
-        table, layout = table @ source.levels[level].columns, source.levels[level].layout
+        table, layout = table @ source.level(level).columns, source.level(level).layout
     first, last = layout.tag_columns[lexical.tag], layout.tag_columns[lexical.tag + 1]
     parts = [table[unit, a:b] for unit, a, b in zip(lexical.unit, first, last, strict=True)]
     return np.concatenate(parts), last - first

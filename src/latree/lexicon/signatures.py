@@ -12,13 +12,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from typing import Any
 from unicodedata import category
 
 import numpy as np
 from numpy.typing import NDArray
 
 from latree.errors import LatreeError
+from latree.files import Header
 
 IsKnown = Callable[[str], bool]
 Counts = NDArray[np.float64]
@@ -41,11 +41,11 @@ class Scheme:
         """The scheme fitted to the rare tokens of a training set; a scheme with nothing to learn returns itself."""
         return self
 
-    def header(self) -> dict[str, Any]:
+    def header(self) -> Header:
         """The scheme as JSON values, for `read_scheme`."""
         return {"name": self.name}
 
-    def restore(self, header: Mapping[str, Any]) -> Scheme:
+    def restore(self, header: Header) -> Scheme:
         """The scheme of this kind whose `header()` is given."""
         return self
 
@@ -86,10 +86,10 @@ class NeutralScheme(Scheme):
             counts[word_shape(word, first, is_known), word.lower()][tag] += 1
         return replace(self, endings=learn_endings(counts, self.least, self.gain))
 
-    def header(self) -> dict[str, Any]:
+    def header(self) -> Header:
         return asdict(self) | {"endings": None if self.endings is None else sorted(self.endings)}
 
-    def restore(self, header: Mapping[str, Any]) -> NeutralScheme:
+    def restore(self, header: Header) -> NeutralScheme:
         endings = header["endings"]
         return NeutralScheme(**{**header, "endings": None if endings is None else frozenset(endings)})
 
@@ -106,7 +106,7 @@ def make_scheme(name: str) -> Scheme:
     return SCHEMES[name]
 
 
-def read_scheme(header: Mapping[str, Any]) -> Scheme:
+def read_scheme(header: Header) -> Scheme:
     """The scheme whose `header()` this was."""
     return make_scheme(header["name"]).restore(header)
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from latree.arrays import Floats
 from latree.errors import LatreeError
+from latree.files import Arrays, Header
 from latree.lexicon.options import LexiconOptions
 from latree.lexicon.signatures import Scheme, Token, make_scheme, read_scheme
 
@@ -224,17 +225,17 @@ class Lexicon:
 
     # --- storage
 
-    def header(self) -> dict[str, Any]:
+    def header(self) -> Header:
         """What of the lexicon is not arrays, as JSON values."""
         return {"scheme": self.scheme.header(), "options": self.options.to_json()}
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
+    def to_arrays(self) -> Arrays:
         """The arrays of a model file; words are UTF-8 bytes, one a line."""
-        arrays: dict[str, NDArray[Any]] = {name: getattr(self, name).astype(kind) for name, kind in _ARRAYS.items()}
+        arrays: Arrays = {name: getattr(self, name).astype(kind) for name, kind in _ARRAYS.items()}
         return arrays | {name: pack_strings(getattr(self, name)) for name in _STRINGS}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Lexicon:
+    def from_arrays(cls, arrays: Arrays, header: Header) -> Lexicon:
         """The lexicon that wrote these."""
         wide = {np.int32: np.int64, np.float32: np.float64}
         parts: dict[str, Any] = {name: arrays[name].astype(wide[kind]) for name, kind in _ARRAYS.items()}

@@ -8,16 +8,15 @@ paper's two techniques are of this kind.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from latree.arrays import NONE, Floats, Longs
 from latree.errors import LatreeError
-from latree.files import part_of
+from latree.files import Arrays, Header, ModelFile, part_of
 from latree.inference.forest import Forest
 from latree.inference.gaussian.mixtures import Components, Mixtures, no_statistics
 from latree.inference.gaussian.slots import SlotForest, slot_forest
@@ -140,16 +139,16 @@ class GaussianModel(PrunedModel):
 
     # -- files
 
-    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def state(self) -> ModelFile:
         own, parts = self.pruner_state()
         own |= {"options": self.options.to_json(), "joint": self.joint}
         own |= {"training": self.training, "scheme": self.lexical.scheme.header()}
         parts |= {f"lexical.{name}": array for name, array in self.lexical.to_arrays().items()}
         parts["components"] = self.components.size
         parts |= {f"mixtures.{name}": part.astype(np.float32) for name, part in self.mixtures._asdict().items()}
-        return own, parts
+        return ModelFile(own, parts)
 
-    def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    def restore(self, header: Header, arrays: Arrays) -> None:
         super().restore(header, arrays)
         self.joint = bool(header.get("joint", self.joint))
         tags = len(self.grammar.tags)

@@ -14,7 +14,7 @@ import numpy as np
 
 from latree.arrays import NONE, Longs
 from latree.errors import LatreeError
-from latree.files import part_of
+from latree.files import Arrays, part_of
 from latree.inference.gaussian.limits import ComponentLimit
 from latree.inference.gaussian.mixtures import Components, Mixtures
 from latree.inference.gaussian.slots import SlotForest, resized
@@ -33,7 +33,7 @@ from latree.kinds.gm_lveg.growth import (
 from latree.kinds.gm_lveg.start import make_components
 from latree.kinds.pruned import LOG_P, Example, GradientTrainee
 from latree.learning.adam import Adam
-from latree.learning.loop import Arrays, Progress, Score, Watch
+from latree.learning.loop import Progress, Score, Watch
 from latree.lexicon.lexical_rules import LexicalRules
 
 if TYPE_CHECKING:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
 from latree.arrays import NONE, Floats, Longs
-from latree.files import pack_sparse, unpack_sparse
+from latree.files import Arrays, Header, ModelFile, pack_sparse, unpack_sparse
 from latree.inference.decode import only
 from latree.inference.forest import Forest, thin
 from latree.inference.forms.sparse import Sparse, no_statistics, sparse, with_words
 from latree.inference.grammar import count_rules
-from latree.inference.prune import Cascade
+from latree.inference.prune import FAST, Cascade
 from latree.inference.reading import Emissions
 from latree.inference.subtypes import History, Layout, averaging, regroup
 from latree.inference.sweep import infer
@@ -42,18 +41,6 @@ class Level(NamedTuple):
     theta: Floats
     tensors: Sparse
     columns: Floats  # [fine columns, columns of this level]: P(w | tag subtype) is averaged
-
-
-class Levels(dict[int, Level]):
-    """The projections by rounds, each made when it is first asked for."""
-
-    def __init__(self, make: Callable[[int], Level]) -> None:
-        super().__init__()
-        self.make = make
-
-    def __missing__(self, rounds: int) -> Level:
-        self[rounds] = self.make(rounds)
-        return self[rounds]
 
 
 class Subtyped(ForestModel[Any]):
@@ -85,23 +72,27 @@ class Subtyped(ForestModel[Any]):
     def prepare(self) -> None:
         """Make what parsing needs from grammar and weights."""
         self.layout = Layout(self.grammar, self.size)
-        self.levels = Levels(self._level)
+        self._levels: dict[int, Level] = {}
         own = self.given_smoothing or word_smoothing(self.layout, self.history, self.options.word_smoothing)
         self.smoothing = _columns(list(own))
         super().prepare()
 
-    def _level(self, level: int) -> Level:
-        """The projection of the grammar on the subtypes that there were after `level` rounds."""
+    def level(self, rounds: int) -> Level:
+        """The projection of the grammar on the subtypes that there were after so many rounds; made once."""
+        if rounds in self._levels:
+            return self._levels[rounds]
         symbols, offset = range(len(self.size)), self.layout.offset
-        kinds = [self.history.ancestors(s, level) for s in symbols]
+        kinds = [self.history.ancestors(s, rounds) for s in symbols]
         size = np.array([int(kind.max()) + 1 for kind in kinds])
         layout = Layout(self.grammar, size)
         mean = [averaging(kinds[s], self.frequency[offset[s] : offset[s + 1]], int(size[s])) for s in symbols]
         theta = regroup(self.layout, self.theta, layout, kinds, mean)
-        return Level(layout, theta, sparse(layout, theta), _columns(mean[self.grammar.first_tag :]))
+        made = Level(layout, theta, sparse(layout, theta), _columns(mean[self.grammar.first_tag :]))
+        self._levels[rounds] = made
+        return made
 
     def coarse_theta(self) -> Floats:
-        return self.levels[0].theta
+        return self.level(0).theta
 
     # -- search
 
@@ -111,10 +102,10 @@ class Subtyped(ForestModel[Any]):
     def read(self, tokens: Sequence[str]) -> Emissions:
         """P(word | tag's subtype), smoothed; for the coarse pass the subtypes of a tag are averaged."""
         subtypes: Floats = self.lexicon.emissions(tokens) @ self.smoothing
-        return Emissions(subtypes @ self.levels[0].columns, subtypes)
+        return Emissions(subtypes @ self.level(0).columns, subtypes)
 
     def unit_emissions(self, units: Sequence[tuple[str | None, str | None]]) -> Floats:
-        table: Floats = super().unit_emissions(units) @ self.smoothing @ self.levels[0].columns
+        table: Floats = super().unit_emissions(units) @ self.smoothing @ self.level(0).columns
         return table
 
     def viterbi_scores(self, forest: Forest, reading: Emissions) -> Floats:
@@ -128,17 +119,15 @@ class Subtyped(ForestModel[Any]):
 
     # -- files
 
-    def header(self) -> dict[str, Any]:
-        return super().header() | {"rounds": self.history.rounds}
-
-    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def state(self) -> ModelFile:
         header, arrays = super().state()
+        header["rounds"] = self.history.rounds
         arrays |= pack_sparse("theta", arrays.pop("theta"))
         if self.given_smoothing is not None:
             arrays["smoothing"] = np.concatenate([block.ravel() for block in self.given_smoothing])
-        return header, arrays | self.history.to_arrays() | {"size": self.size, "frequency": self.frequency}
+        return ModelFile(header, arrays | self.history.to_arrays() | {"size": self.size, "frequency": self.frequency})
 
-    def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    def restore(self, header: Header, arrays: Arrays) -> None:
         super().restore(header, arrays)
         self.size, self.frequency = arrays["size"], arrays["frequency"]
         self.history = History.from_arrays(arrays, int(header["rounds"]))
@@ -157,10 +146,6 @@ def _columns(blocks: list[Floats]) -> Floats:
     return np.ascontiguousarray(np.asarray(block_diag(*blocks), np.float64).T)
 
 
-FAST = Cascade(1e-3, ((2, 1e-3),))
-ACCURATE = Cascade(1e-5, ((1, 1e-6), (2, 1e-6), (3, 1e-6)))
-
-
 class Lvg(Subtyped, Parser):
     """`Lvg(rounds=4).fit(trees).parse(tokens)`; `Lvg(subtypes=2)` gives every symbol two and merges none.
 
@@ -169,10 +154,7 @@ class Lvg(Subtyped, Parser):
 
     kind = "lvg"
     run_options = (*Parser.run_options, "cascade")
-
-    def __init__(self, options: LvgOptions | None = None, **changes: Any) -> None:
-        super().__init__(options, **changes)
-        self.cascade = FAST
+    _cascade, threshold = FAST, FAST.chart
 
     def learn(self, data: list[Node], training: Training) -> None:
         self.grammar, counts = count_rules(data)
@@ -197,7 +179,7 @@ class Lvg(Subtyped, Parser):
         for rounds, threshold in self.cascade.levels:
             if rounds >= self.history.rounds:
                 continue
-            level = self.levels[rounds]
+            level = self.level(rounds)
             weights = with_words(level.tensors, level.layout, reading.subtypes @ level.columns)
             posterior = infer(forest, weights, no_statistics(weights), level.layout.size).posterior
             forest = thin(forest, posterior >= threshold * looseness, gold)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from latree.arrays import Floats
-from latree.files import compact
+from latree.files import Arrays, compact
 from latree.inference.subtypes import History, Layout
 from latree.kinds.lvg.smoothing import Smoother
 from latree.kinds.lvg.split_merge import (
@@ -23,7 +23,7 @@ from latree.kinds.lvg.split_merge import (
 from latree.kinds.lvg.variational import variational_round
 from latree.learning.checkpoint import Standing
 from latree.learning.latent_treebank import LatentTreebank
-from latree.learning.loop import Arrays, Progress, Trainee, Training, Watch
+from latree.learning.loop import Progress, Trainee, Training, Watch
 from latree.lexicon.words import Lexicon
 
 if TYPE_CHECKING:

@@ -6,16 +6,15 @@ moved so that the correct tree, rather than tree and words, becomes likely.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from latree.arrays import NONE, Floats, Longs
 from latree.errors import LatreeError
-from latree.files import part_of
+from latree.files import Arrays, Header, ModelFile, part_of
 from latree.inference.decode import only
 from latree.inference.forest import Forest, thin
 from latree.inference.forms.multiscale import expanded
@@ -24,7 +23,7 @@ from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.inference.reading import Reading
 from latree.inference.subtypes import Layout
 from latree.inference.viterbi import viterbi_edges
-from latree.kinds.lvg.model import Lvg, LvgTagger
+from latree.kinds.lvg.model import Lvg, LvgTagger, Subtyped
 from latree.kinds.lvg_d import LvgDOptions
 from latree.kinds.lvg_d.loglinear import Batch, LogLinear, Weights, many_scales, one_scale
 from latree.kinds.lvg_d.refinement import Refinement
@@ -49,6 +48,7 @@ class LoglinearModel(PrunedModel):
     """Mixed into a parser or a tagger."""
 
     own_name = "weights"
+    pruner: Subtyped
     options: LvgDOptions
     lexical: LexicalRules
     size: Longs  # [symbols] subtypes of each
@@ -59,7 +59,7 @@ class LoglinearModel(PrunedModel):
 
     # -- training
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> Header:
         """Describe the training; at several scales the epochs say when subtypes are split, and none can follow."""
         return super().identity() | ({"epochs": self.options.epochs} if self.options.scales else {})
 
@@ -84,7 +84,7 @@ class LoglinearModel(PrunedModel):
         """Log weights of rules and words where nothing is learned yet, with the subtypes after so many rounds."""
         if self.options.start == "generative":
             return log_rules(self.pruner, level, self.options.floor), log_words(self.pruner, self.lexical, level)
-        layout = self.pruner.levels[level].layout
+        layout = self.pruner.level(level).layout
         rules = -np.log(layout.dims[:, 1] * layout.dims[:, 2])
         words = np.where(self.lexical.is_unseen, np.log(UNSEEN), 0.0)
         width = layout.size[self.grammar.first_tag + self.lexical.tag]
@@ -168,7 +168,7 @@ class LoglinearModel(PrunedModel):
 
     # -- files
 
-    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def state(self) -> ModelFile:
         own, parts = self.pruner_state()
         own |= {"options": self.options.to_json()}
         own |= {"training": self.training, "scheme": self.lexical.scheme.header()}
@@ -178,9 +178,9 @@ class LoglinearModel(PrunedModel):
             parts["tree.start"] = self.node_start.astype(np.float32)
         if self.spans is not None:
             parts["spans"] = self.spans.key
-        return own, parts | {"size": self.size, "delta": self.delta.astype(np.float32)}
+        return ModelFile(own, parts | {"size": self.size, "delta": self.delta.astype(np.float32)})
 
-    def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    def restore(self, header: Header, arrays: Arrays) -> None:
         super().restore(header, arrays)
         tags = len(self.grammar.tags)
         self.lexical = LexicalRules.from_arrays(part_of("lexical.", arrays), tags, header["scheme"])
@@ -198,6 +198,7 @@ class LvgD(LoglinearModel, PrunedParser):
     already."""
 
     kind = "lvg-d"
+    pruner: Lvg
 
     def make_pruner(self) -> Lvg:
         """Make the generative grammar; at several scales nothing is merged, for what is not needed is not divided."""
@@ -211,6 +212,7 @@ class LvgDTagger(LoglinearModel, PrunedTagger):
     """`LvgDTagger(pruner=LvgTagger(subtypes=4)).fit(sentences).tag(tokens)`, with sentences as (words, tags)."""
 
     kind = "lvg-d-tagger"
+    pruner: LvgTagger
 
     def make_pruner(self) -> LvgTagger:
         return LvgTagger(**self.options.shared("subtypes"))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from latree.arrays import NONE, Floats, Longs
+from latree.files import Arrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +89,7 @@ class Refinement:
 
     # --- storage
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
+    def to_arrays(self) -> Arrays:
         """The arrays of a model file."""
         names = ("production", "place", "parent")
         return {name: getattr(self, name).astype(np.int32) for name in names}

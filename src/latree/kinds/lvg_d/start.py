@@ -22,7 +22,7 @@ LEAST = 1e-12  # of a word's probability
 
 def log_rules(source: Any, level: int, share: float) -> Floats:
     """log T[x, y, z] after `level` rounds, with a share of the unsplit grammar's, so that no cell is empty."""
-    layout, theta, _, _ = source.levels[level]
+    layout, theta, _, _ = source.level(level)
     even = source.coarse_theta() / (layout.dims[:, 1] * layout.dims[:, 2])
     with np.errstate(divide="ignore"):  # a rule that the unsplit grammar does without stays so
         log_theta: Floats = np.log((1 - share) * theta + share * np.repeat(even, np.diff(layout.start)))
@@ -90,7 +90,7 @@ def _rule_counts(source: Any) -> Floats:
 
 def _rule_homes(source: Any, level: int) -> Longs:
     """[finest cells of all rules] the cell of an earlier level that each lies in."""
-    layout, early, steps = source.layout, source.levels[level].layout, source.history.rounds - level
+    layout, early, steps = source.layout, source.level(level).layout, source.history.rounds - level
     rule, *cell = layout.coordinates(np.arange(int(layout.start[-1])))
     x, y, z = (port >> steps for port in cell)
     homes: Longs = early.start[rule] + (x * early.dims[rule, 1] + y) * early.dims[rule, 2] + z
@@ -125,7 +125,7 @@ def _distance(source: Any, lexical: LexicalRules, tree: Refinement, nodes: Longs
 
 def _cells(source: Any, tree: Refinement, nodes: Longs, level: int) -> tuple[NDArray[np.bool_], Longs]:
     """Tell whether each of a level's nodes is a rule's, and its cell among those of all rules or of all words."""
-    rules, layout = len(source.grammar.rules), source.levels[level].layout
+    rules, layout = len(source.grammar.rules), source.level(level).layout
     production, place = tree.production[nodes], np.maximum(tree.place[nodes] - ((1 << level) - 1), 0)
     of_rule, (x, y, z) = production < rules, place.T
     rule = np.where(of_rule, production, 0)
@@ -135,7 +135,7 @@ def _cells(source: Any, tree: Refinement, nodes: Longs, level: int) -> tuple[NDA
 
 def _rule_distances(source: Any, share: float, level: int) -> Floats:
     """[cells of all rules] how far log weights of a level are from the unsplit grammar's."""
-    layout = source.levels[level].layout
+    layout = source.level(level).layout
     even = np.log(source.coarse_theta() / (layout.dims[:, 1] * layout.dims[:, 2]))
     log_ratio: Floats = log_rules(source, level, share) - np.repeat(even, np.diff(layout.start))
     return log_ratio

@@ -16,6 +16,7 @@ from scipy.optimize import minimize
 
 from latree.arrays import NONE, Floats
 from latree.errors import LatreeError
+from latree.files import Arrays
 from latree.kinds.lvg_d import LvgDOptions
 from latree.kinds.lvg_d.loglinear import Batch, LogLinear, log_likelihood
 from latree.kinds.lvg_d.refinement import Refinement
@@ -23,7 +24,7 @@ from latree.kinds.lvg_d.span_features import SpanFeatures
 from latree.kinds.lvg_d.start import grown, split_ports
 from latree.kinds.pruned import LOG_P, Example, GradientTrainee
 from latree.learning.adam import Adam
-from latree.learning.loop import Arrays, Progress, Score, Watch
+from latree.learning.loop import Progress, Score, Watch
 from latree.learning.owlqn import OwlQn
 from latree.learning.shards import Shards
 from latree.lexicon.lexical_rules import LexicalRules

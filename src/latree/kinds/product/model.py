@@ -7,17 +7,16 @@ on the same treebank.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from latree.arrays import Floats, Longs
 from latree.errors import LatreeError
-from latree.files import part_of
+from latree.files import Arrays, Header, ModelFile, part_of
 from latree.inference.chart import Chart
 from latree.inference.forest import Forest, Piece
 from latree.inference.pooled import Pooled, Posteriors, pooled
@@ -57,10 +56,10 @@ class Product(Parser):
             self.cascade = JOINT
 
     def _check(self) -> None:
+        able = [kind.name for kind in all_kinds().values() if kind.multiplies]
         for member in self.members:
-            if getattr(member, "cascade", None) is None:
-                able = ", ".join(kind.name for kind in all_kinds().values() if kind.multiplies)
-                raise LatreeError(f"a {member.kind} cannot be multiplied; these kinds can: {able}")
+            if member.kind not in able:
+                raise LatreeError(f"a {member.kind} cannot be multiplied; these kinds can: {', '.join(able)}")
         first = self.members[0].grammar
         for number, member in enumerate(self.members[1:], start=2):
             same = member.grammar.symbols == first.symbols and np.array_equal(member.grammar.rules, first.rules)
@@ -138,17 +137,17 @@ class Product(Parser):
 
     # -- files
 
-    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        headers: list[dict[str, Any]] = []
-        arrays: dict[str, NDArray[Any]] = {}
+    def state(self) -> ModelFile:
+        headers: list[Header] = []
+        arrays: Arrays = {}
         for number, member in enumerate(self.members):
             header, part = member.state()
             headers.append({"kind": member.kind, **header})
             arrays |= {f"{number}.{name}": array for name, array in part.items()}
-        return {"members": headers}, arrays
+        return ModelFile({"members": headers}, arrays)
 
     @classmethod
-    def from_state(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+    def from_state(cls, header: Header, arrays: Arrays) -> Self:
         members = []
         for number, member in enumerate(header["members"]):
             members.append(from_state(member.get("kind", "lvg"), member, part_of(f"{number}.", arrays)))

@@ -3,23 +3,22 @@ for all categories ("Structured Vectorial Semantics for Broad-coverage Parsing")
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from latree.arrays import Floats, Longs
 from latree.errors import LatreeError
+from latree.files import Arrays, Header, ModelFile
 from latree.inference.decode import only
 from latree.inference.derivations import Derivation
 from latree.inference.forest import Forest
 from latree.inference.forms.factored import Factored, no_statistics, with_words
 from latree.inference.grammar import count_rules, normalise
-from latree.inference.objectives import Objective
 from latree.inference.reading import Emissions
-from latree.inference.results import Parse
+from latree.inference.results import Objective, Parse
 from latree.inference.search import Search
 from latree.kinds.parser import Parser, tagged_sentences
 from latree.kinds.svs import SvsOptions
@@ -50,9 +49,6 @@ class Svs(Parser):
     prior: Floats  # [symbols, concepts] how often each occurs
     concept_of: Floats  # [headwords, concepts] P(i | h)
     choice: Choice = "vector"  # what `viterbi` means: one analysis for all concepts, or one for each
-
-    def take_options(self, options: SvsOptions) -> None:
-        self.options, self.labels = options, options.labels  # binarised by the heads of the treebank
 
     # -- training
 
@@ -187,18 +183,16 @@ class Svs(Parser):
 
     # -- files
 
-    def header(self) -> dict[str, Any]:
-        relations = [list(relation) for relation in self.structure.relations]
-        return {"binarization": self.binarization.to_json(), "relations": relations}
-
-    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def state(self) -> ModelFile:
         header, arrays = super().state()
+        header["binarization"] = self.binarization.to_json()
+        header["relations"] = [list(relation) for relation in self.structure.relations]
         names = ("rule", "relation", "prior", "concept_of")
         arrays |= {f"svs.{name}": getattr(self, name) for name in names}
         arrays["svs.label"] = self.structure.label
-        return header, arrays | {"svs.headwords": pack_strings(self.headwords.words)}
+        return ModelFile(header, arrays | {"svs.headwords": pack_strings(self.headwords.words)})
 
-    def restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    def restore(self, header: Header, arrays: Arrays) -> None:
         super().restore(header, arrays)
         self.binarization = HeadBinarization.from_json(header["binarization"])  # type: ignore[assignment]
         self.headwords = Headwords(unpack_strings(arrays["svs.headwords"]))

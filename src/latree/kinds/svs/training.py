@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from latree.arrays import Floats
-from latree.files import part_of
+from latree.files import Arrays, part_of
 from latree.inference.subtypes import Layout
 from latree.kinds.svs.counts import Headwords, count_heads, head_relations
 from latree.kinds.svs.learning import FactoredEm, SvsWeights, concepts_of_words, from_counts, smoothed
 from latree.kinds.svs.relational_clusters import Clustering, Clusters
 from latree.learning.checkpoint import Standing
 from latree.learning.latent_treebank import LatentTreebank
-from latree.learning.loop import Arrays, Progress, Trainee, Training, Watch
+from latree.learning.loop import Progress, Trainee, Training, Watch
 from latree.lexicon.words import Lexicon
 from latree.text.binary import Node
 
