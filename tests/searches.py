@@ -5,8 +5,8 @@ from __future__ import annotations
 from latree.arrays import Floats
 from latree.inference.grammar import Grammar
 from latree.inference.reading import Emissions
-from latree.inference.search import Attempt, Search
 from latree.kinds.pcfg.model import Pcfg
+from latree.kinds.search import Attempt, Search
 
 
 def bare_parser(grammar: Grammar, theta: Floats) -> Pcfg:

@@ -11,13 +11,13 @@ import pytest
 from latree import Hmm, LatreeError, Pcfg, Tree, load, read_trees
 from latree.data import toy
 from latree.inference.prune import ACCURATE
-from latree.inference.search import Attempt, Search
 from latree.kinds.gm_lveg import GmLvegOptions
 from latree.kinds.gm_lveg.model import GmLveg, GmLvegTagger
 from latree.kinds.gm_lveg.start import Cube, from_subtypes, points
 from latree.kinds.gm_lveg.training import Learner
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.model import Lvg
+from latree.kinds.search import Attempt, Search
 from latree.learning.checkpoint import Checkpoint
 from latree.learning.loop import Training, after_steps
 from latree.lexicon.lexical_rules import LexicalRules

@@ -19,13 +19,13 @@ from latree.inference.prune import ACCURATE, FAST, Cascade
 from latree.inference.reading import Emissions
 from latree.inference.results import OBJECTIVES, Objective
 from latree.inference.sampling import sample_derivation
-from latree.inference.search import Attempt, Search
 from latree.inference.subtypes import History
 from latree.inference.sweep import inside_only
 from latree.inference.viterbi import viterbi_edges
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.model import Lvg
 from latree.kinds.model import Trouble
+from latree.kinds.search import Attempt, Search
 from latree.text.binary import Node
 from tests.enumerate import PHRASES, ROOT, TAGS, weights_of
 from tests.forests import all_edge_sets, subtype_weights

@@ -13,7 +13,7 @@ from latree.errors import LatreeError
 from latree.inference.grammar import Grammar
 from latree.inference.kbest import k_best
 from latree.inference.results import OBJECTIVES
-from latree.inference.search import Search, certified
+from latree.kinds.search import Search, certified
 from latree.text.binary import undo
 from tests.enumerate import PHRASES, ROOT, TAGS, Derivation, anchored_posteriors, derivations, shape
 from tests.grammars import SEEDS, example

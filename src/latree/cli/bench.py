@@ -15,7 +15,7 @@ from latree.cli import common
 from latree.errors import LatreeError
 from latree.inference.chart import chart_bytes
 from latree.kinds.jobs import analyse_all
-from latree.kinds.model import ForestModel
+from latree.kinds.model import Model
 from latree.kinds.parser import Parser
 from latree.text.formats import detect_format, open_text, read_conllu, read_trees
 from latree.text.labels import LabelRules
@@ -97,7 +97,7 @@ def _growth(model: Parser | Any, sentences: Sequence[Sequence[str]], lengths: li
         typer.echo(f"{n:5d}  {milliseconds:12.2f}  {memory:8.1f}  {milliseconds / (n / 10) ** 3:10.4f}")
 
 
-def _jobs(model: ForestModel[Any], sentences: Sequence[Sequence[str]], jobs: int) -> None:
+def _jobs(model: Model, sentences: Sequence[Sequence[str]], jobs: int) -> None:
     """Throughput by the clock of one job and of several, the workers' start not counted; outputs compared."""
     timed = [*sentences] * (1 + 2000 // len(sentences))
 

@@ -19,7 +19,7 @@ from latree.text.formats import format_by_name, open_text, read_conllu, read_tre
 from latree.text.tokenize import tokens_of
 
 if TYPE_CHECKING:
-    from latree.kinds.model import ForestModel
+    from latree.kinds.model import Model
     from latree.report.value import Report
     from latree.text.labels import LabelRules
 
@@ -74,7 +74,7 @@ COMPILING = "compiling the kernels; this happens once and takes about half a min
 _TREE_OR_CONLLU = re.compile(r"\s*(?:(?P<ptb>\(\s*[^\s()]*\s*\()|(?P<conllu>\d+(?:-\d+)?\t.*\t))")
 
 
-def load_model(path: Path | None, max_length: int | None = None) -> ForestModel[Any]:
+def load_model(path: Path | None, max_length: int | None = None) -> Model:
     """The named model, or the one that ships, with the user's limit."""
     model = load(path)
     if max_length is not None:
@@ -135,7 +135,7 @@ def _text_sentences(path: str, tokenize: bool) -> Iterator[list[str]]:
 
 
 def analyse(
-    model: ForestModel[Any], inputs: Sequence[str] | None, sentences: Iterable[Sequence[str]], jobs: int, objective: Any
+    model: Model, inputs: Sequence[str] | None, sentences: Iterable[Sequence[str]], jobs: int, objective: Any
 ) -> Generator[Any, None, None]:
     """The best analysis of every sentence, in batches; one at a time where they are typed."""
     from latree.kinds.jobs import analyse_all

@@ -99,8 +99,12 @@ def parameters_for(kind: Kind) -> list[Parameter]:
 def options_from(kind: Kind, values: Mapping[str, Any], *, tags: bool) -> ModelOptions:
     """Make the options of a parser or a tagger from what the user wrote."""
     mine = settings_of(kind)
-    said = _said(values)
+    said = {name: value for name, value in values.items() if value is not None and value is not False}
     for name in said:
+        if name not in mine:
+            having = [other for other in trained_kinds() if name in settings_of(other)]
+            flag, names = settings_of(having[0])[name].flag, ", ".join(other.name for other in having)
+            raise typer.BadParameter(f"{flag} is for {names}; {kind.name} has no use for it")
         _check(mine[name], said, mine, tags)
     start = kind.trained_options.for_tagger() if tags else kind.trained_options()
     read = {mine[name]: mine[name].about.read for name in said}
@@ -116,17 +120,3 @@ def _check(setting: Setting, said: Mapping[str, Any], mine: Mapping[str, Setting
         raise typer.BadParameter(f"{setting.flag} is for {only}s; a {other} has no use for it")
     if needs is not None and (value := said.get(needs[0], mine[needs[0]].default)) != needs[1]:
         raise typer.BadParameter(f"{setting.flag} has no effect with {mine[needs[0]].flag} {value}")
-
-
-def check_kind(kind: Kind, values: Mapping[str, Any]) -> None:
-    """Refuse the options that only other kinds have."""
-    for name in _said(values):
-        if name not in settings_of(kind):
-            having = [other for other in trained_kinds() if name in settings_of(other)]
-            flag, names = settings_of(having[0])[name].flag, ", ".join(other.name for other in having)
-            raise typer.BadParameter(f"{flag} is for {names}; {kind.name} has no use for it")
-
-
-def _said(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that the user gave."""
-    return {name: value for name, value in values.items() if value is not None and value is not False}

@@ -13,7 +13,7 @@ import typer
 
 from latree.cli import common
 from latree.inference.results import Objective, Parse, Tagging
-from latree.kinds.model import ForestModel
+from latree.kinds.model import Model
 from latree.text.formats import read_conllu_lines, retag
 
 
@@ -52,7 +52,7 @@ def tag(
 
 
 def _taggings(
-    model: ForestModel[Any], path: str, sentences: Iterable[Sequence[str]], jobs: int, objective: Objective
+    model: Model, path: str, sentences: Iterable[Sequence[str]], jobs: int, objective: Objective
 ) -> Generator[Tagging, None, None]:
     with closing(common.analyse(model, [path], sentences, jobs, objective)) as analyses:
         for one in analyses:
@@ -63,7 +63,7 @@ def _taggings(
                 yield one
 
 
-def _tag_conllu(model: ForestModel[Any], path: str, tally: common.Tally, jobs: int, objective: Objective) -> None:
+def _tag_conllu(model: Model, path: str, tally: common.Tally, jobs: int, objective: Objective) -> None:
     """Fill the model's column; everything else goes through as it came."""
     column: Any = getattr(model, "column", "xpos")
     kept, source = tee(read_conllu_lines(path))

@@ -36,7 +36,6 @@ def train(
     **values: Any,
 ) -> None:
     """Train a model; the values are those of the kind's own options."""
-    kind_options.check_kind(kind, values)
     _check_output(output)
     _check_dev(kind, dev, form)
     tags = kind.parser is None or (kind.tagger is not None and _is_conllu(treebank, form))

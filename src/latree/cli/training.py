@@ -29,7 +29,7 @@ from latree.text.labels import LabelRules
 from latree.text.tree import Tree
 
 if TYPE_CHECKING:
-    from latree.kinds.model import ForestModel
+    from latree.kinds.model import Model
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Plan:
     jobs: int = 1
 
 
-def run(model: ForestModel[Any], data: Iterable[Any], plan: Plan) -> None:
+def run(model: Model, data: Iterable[Any], plan: Plan) -> None:
     """Fit a model, score it, and write it to its file."""
     started, reporter = time.process_time(), Reporter(plan.quiet)
     score = None if plan.dev is None else partial(_score, reporter, plan)
@@ -65,7 +65,7 @@ def run(model: ForestModel[Any], data: Iterable[Any], plan: Plan) -> None:
         common.note(f"{_size(model)}; {time.process_time() - started:.1f} CPU seconds; written to {plan.output}")
 
 
-def _fit(model: ForestModel[Any], data: Iterable[Any], training: Training, reporter: Reporter) -> None:
+def _fit(model: Model, data: Iterable[Any], training: Training, reporter: Reporter) -> None:
     """Fit a model; after Ctrl-C say how to go on."""
     assert training.checkpoint is not None
     path = training.checkpoint.path
@@ -87,7 +87,7 @@ def _interrupted(checkpoint: Path, is_good: bool) -> str:
     return "interrupted before anything was finished that a training could go on from"
 
 
-def _score(reporter: Reporter, plan: Plan, model: ForestModel[Any]) -> float:
+def _score(reporter: Reporter, plan: Plan, model: Model) -> float:
     """Score a model on the dev file; the figures go into its header."""
     assert plan.dev is not None
     with reporter.paused():
@@ -96,7 +96,7 @@ def _score(reporter: Reporter, plan: Plan, model: ForestModel[Any]) -> float:
     return figures["f1"] if "f1" in figures else figures["token"]
 
 
-def _size(model: ForestModel[Any]) -> str:
+def _size(model: Model) -> str:
     grammar = model.grammar
     return (
         f"{model.kind}: {len(grammar.symbols)} symbols, {len(grammar.rules)} rules, "
@@ -138,7 +138,7 @@ def read_tagged_any(path: str, form: Format | None, column: Literal["upos", "xpo
         yield from (TaggedSentence(tuple(tree.words()), tuple(tree.tags())) for tree in trees)
 
 
-def score_dev(model: ForestModel[Any], dev: str, form: Format | None, jobs: int, quiet: bool) -> dict[str, float]:
+def score_dev(model: Model, dev: str, form: Format | None, jobs: int, quiet: bool) -> dict[str, float]:
     """Score on a held-out file; the figures go into the model's header."""
     from latree.kinds.parser import Parser
     from latree.scoring.score import score_tags, score_trees

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from latree.files import Arrays, Header
 from latree.inference.results import Analysis, Objective
-from latree.kinds.model import ForestModel, batches
+from latree.kinds.model import ForestModel, Model, batches
 from latree.kinds.registry import from_state
 from latree.parallel import Pool
 
@@ -35,21 +35,21 @@ def analyse_all(
                 yield from results
 
 
-def _start_worker(packed: Packed, objective: Objective) -> tuple[ForestModel[Any], Objective]:
+def _start_worker(packed: Packed, objective: Objective) -> tuple[Model, Objective]:
     return unpack(packed), objective
 
 
-def _analyse(kept: tuple[ForestModel[Any], Objective], batch: list[Sequence[str]]) -> list[Any]:
+def _analyse(kept: tuple[Model, Objective], batch: list[Sequence[str]]) -> list[Any]:
     model, objective = kept
     return list(model.analyse(batch, objective))
 
 
-def pack(model: ForestModel[Any]) -> Packed:
+def pack(model: Model) -> Packed:
     """Make a model and the user's settings of it into data that another process can be sent."""
     return model.kind, *model.state(), {name: getattr(model, name) for name in model.run_options}
 
 
-def unpack(packed: Packed) -> ForestModel[Any]:
+def unpack(packed: Packed) -> Model:
     """Make the model again."""
     kind, header, arrays, options = packed
     model = from_state(kind, header, arrays)

@@ -24,11 +24,11 @@ from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.inference.reading import Emissions, Reading
 from latree.inference.results import Analysis, Objective, Status
 from latree.inference.sampling import Drawer, sample_derivation
-from latree.inference.search import Attempt, Coarse, Search, certified
 from latree.inference.subtypes import Layout
 from latree.inference.sweep import infer, inside_only
 from latree.kinds.options import ModelOptions
 from latree.kinds.registry import kind_named
+from latree.kinds.search import Attempt, Coarse, Search, certified
 from latree.learning.loop import Training
 from latree.lexicon.words import Lexicon
 from latree.text.binary import Symbol
@@ -384,3 +384,6 @@ class ForestModel(ABC, Generic[Result]):
         self.grammar = Grammar(symbols, arrays["rules"], int(header["unary_steps"]))
         self.theta = arrays.get("theta", np.zeros(0))  # models with subtypes keep it in a form of their own
         self.lexicon = Lexicon.from_arrays(files.part_of("lexicon.", arrays), header["lexicon"])
+
+
+Model = ForestModel[Any]  # of any kind, whether it parses or tags

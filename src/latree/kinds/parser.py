@@ -14,9 +14,9 @@ from latree.inference.forest import Forest, Piece, UnknownRuleError, assemble, f
 from latree.inference.grammar import Grammar, most_frequent_child, tagged_words
 from latree.inference.prune import Cascade, RuleFinder, prune, rule_finder
 from latree.inference.results import Constituent, Objective, Parse
-from latree.inference.search import Search
 from latree.kinds.model import ForestModel, Trouble, words_of
 from latree.kinds.options import TreeOptions
+from latree.kinds.search import Search
 from latree.text.binary import Binarization, Node, undo
 from latree.text.labels import LabelRules
 from latree.text.tree import Tree

@@ -24,7 +24,7 @@ from latree.inference.prune import Cascade
 from latree.inference.reading import Reading
 from latree.inference.sampling import Drawer
 from latree.inference.trellis import chain_rules, gold_chain
-from latree.kinds.model import ForestModel, Trouble
+from latree.kinds.model import ForestModel, Model, Trouble
 from latree.kinds.parser import Parser
 from latree.kinds.registry import from_state
 from latree.kinds.tagger import Tagger
@@ -59,19 +59,19 @@ def by_length(examples: Sequence[Example], size: int) -> list[list[Example]]:
 class PrunedModel(ForestModel[Any]):
     """Mixed into a parser or a tagger, by way of `PrunedParser` or `PrunedTagger`."""
 
-    pruner: ForestModel[Any]  # of the same grammar
+    pruner: Model  # of the same grammar
     joint: bool = False  # decode by the product with the pruner's posteriors
     certifies = False
     own_name: ClassVar[str]  # of what is not the pruner, for messages
     continues = "epochs"
 
-    def __init__(self, options: Any = None, *, pruner: ForestModel[Any] | None = None, **changes: Any) -> None:
+    def __init__(self, options: Any = None, *, pruner: Model | None = None, **changes: Any) -> None:
         """`pruner` is a model of the same treebank, trained or not; else the options say what it is."""
         super().__init__(options, **changes)
         self.pruner = self.make_pruner() if pruner is None else pruner
 
     @abstractmethod
-    def make_pruner(self) -> ForestModel[Any]:
+    def make_pruner(self) -> Model:
         """Make the pruner that the options describe."""
 
     # -- training

@@ -19,7 +19,7 @@ from latree.kinds.options import ModelOptions
 
 if TYPE_CHECKING:
     from latree.files import Arrays, Header
-    from latree.kinds.model import ForestModel
+    from latree.kinds.model import Model
     from latree.kinds.report import Ask
     from latree.report.value import Report
 
@@ -86,19 +86,19 @@ def at_place(place: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def model_class(name: str) -> type[ForestModel[Any]]:
+def model_class(name: str) -> type[Model]:
     """The class of the models that model files call so."""
-    chosen: type[ForestModel[Any]] = at_place(kind_named(name).places()[name])
+    chosen: type[Model] = at_place(kind_named(name).places()[name])
     return chosen
 
 
-def report_on(model: ForestModel[Any], ask: Ask) -> Report:
+def report_on(model: Model, ask: Ask) -> Report:
     """What there is to say of a model, as its kind has it."""
     made: Report = at_place(kind_named(model.kind).report)(model, ask)
     return made
 
 
-def from_state(kind: str, header: Header, arrays: Arrays) -> ForestModel[Any]:
+def from_state(kind: str, header: Header, arrays: Arrays) -> Model:
     """A model from its header and arrays."""
     try:
         return model_class(kind).from_state(header, arrays)
@@ -106,7 +106,7 @@ def from_state(kind: str, header: Header, arrays: Arrays) -> ForestModel[Any]:
         raise LatreeError(f"the {kind} model is damaged: {type(error).__name__} {error}") from error
 
 
-def load(path: str | Path | None = None) -> ForestModel[Any]:
+def load(path: str | Path | None = None) -> Model:
     """The model in a file that `save` wrote; without a file, the English grammar that ships with latree."""
     from latree import files  # not before a file is to be read: this module is asked for names, and must be light
 

@@ -11,11 +11,11 @@ from latree.errors import LatreeError
 from latree.inference.derivations import Derivation
 from latree.inference.forest import P, Piece, assemble
 from latree.inference.results import Objective, Tagging
-from latree.inference.search import Search
 from latree.inference.trellis import Chain, ChainRules, Trellis, chain, chain_rules, fill_trellis, gold_chain, lattice
 from latree.kinds.model import ForestModel, Trouble, words_of
 from latree.kinds.options import ModelOptions
 from latree.kinds.registry import kind_named
+from latree.kinds.search import Search
 
 
 class Tagger(ForestModel[Tagging]):

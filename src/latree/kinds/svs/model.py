@@ -19,8 +19,8 @@ from latree.inference.forms.factored import Factored, no_statistics, with_words
 from latree.inference.grammar import count_rules, normalise
 from latree.inference.reading import Emissions
 from latree.inference.results import Objective, Parse
-from latree.inference.search import Search
 from latree.kinds.parser import Parser, tagged_sentences
+from latree.kinds.search import Search
 from latree.kinds.svs import SvsOptions
 from latree.kinds.svs.choice import chosen_edges
 from latree.kinds.svs.counts import Headwords, Structure, normalised, structure

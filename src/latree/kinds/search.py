@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,11 +18,13 @@ from latree.errors import LatreeError
 from latree.inference import decode
 from latree.inference.derivations import Derivation, Derivations
 from latree.inference.forest import PASS, Forest, P, Piece, assemble
-from latree.inference.grammar import Grammar
 from latree.inference.kbest import k_best
 from latree.inference.phrases import PhraseTable
 from latree.inference.pooled import Pooled, Posteriors, pooled
 from latree.inference.reading import Reading
+
+if TYPE_CHECKING:
+    from latree.kinds.model import Model
 from latree.inference.results import OBJECTIVES, Objective
 
 
@@ -40,34 +42,11 @@ class Attempt(NamedTuple):
     reading: Reading
 
 
-class Searchable(Protocol):
-    """What `Search` needs of a model; readings are of the model's own type."""
-
-    grammar: Grammar
-    threshold: float
-    certifies: ClassVar[bool]  # the coarse pass is the model itself
-
-    def prune(self, coarse: Any, threshold: float) -> Piece:
-        """The forest of what has a posterior of at least the threshold."""
-
-    def refine(self, forest: Forest, reading: Any, looseness: float) -> Forest:
-        """A further pruning of what the coarse pass left, all thresholds times `looseness`."""
-
-    def opinions(self, forest: Forest, reading: Any) -> Sequence[Posteriors]:
-        """Posteriors of a forest of these words, by each of the distributions that together choose a derivation."""
-
-    def log_inside(self, forest: Forest, reading: Any) -> Floats:
-        """log of the sum over the derivations of each sentence."""
-
-    def viterbi_scores(self, forest: Forest, reading: Any) -> Floats:
-        """One score an edge; the most probable derivation maximises their sum."""
-
-
 @dataclass
 class Search:
     """The forest of some sentences, and what can be asked of it."""
 
-    model: Searchable
+    model: Model
     attempts: Sequence[Attempt]
     threshold: float
 
@@ -134,16 +113,14 @@ class Search:
     def weighed(self, lists: Sequence[list[int]]) -> list[Derivation]:
         """Derivations of given edges with log P(T, w)."""
         shared = Derivations.of(self.forest, lists)
-        log_weights = self._log_weights(shared, lists) if len(shared.edge) else [-np.inf] * len(lists)
+        if not len(shared.edge):
+            log_weights = [-np.inf] * len(lists)
+        elif isinstance(self.inference, Pooled):
+            log_weights = [self.inference.log_weight(self.forest, edges) for edges in lists]
+        else:  # each is a forest of its own, summed over subtypes by the same sweep
+            log_weights = self.model.log_inside(shared.as_forest(), self.reading).tolist()
         rows = zip(lists, log_weights, shared.root.tolist(), strict=True)
         return [Derivation(edges, weight, shared, root) for edges, weight, root in rows]
-
-    def _log_weights(self, shared: Derivations, lists: Sequence[list[int]]) -> list[float]:
-        """log P(T, w) of derivations: each is a forest of its own, summed over subtypes by the same sweep."""
-        if isinstance(self.inference, Pooled):
-            return [self.inference.log_weight(self.forest, edges) for edges in lists]
-        log_weights: list[float] = self.model.log_inside(shared.as_forest(), self.reading).tolist()
-        return log_weights
 
     @cached_property
     def phrases(self) -> PhraseTable:
@@ -154,7 +131,7 @@ class Search:
         return PhraseTable.of(self.model.grammar, forest, of_item)
 
 
-def certified(model: Searchable, attempt: Attempt, k: int, threshold: float) -> tuple[Search, list[list[int]]]:
+def certified(model: Model, attempt: Attempt, k: int, threshold: float) -> tuple[Search, list[list[int]]]:
     """The k most probable derivations of one sentence, exactly.
 
     A tree's constituents have at least its own posterior, so a forest pruned at p lacks no tree of posterior p or more.
