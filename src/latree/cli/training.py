@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from latree.cli import common
 from latree.errors import LatreeError, interrupts_plain
+from latree.files import Header
 from latree.learning.checkpoint import Checkpoint
 from latree.learning.loop import Progress, Training
 from latree.text.formats import (
@@ -37,7 +38,7 @@ class Plan:
     """What `latree train` is to do with a model, whatever its kind."""
 
     output: Path  # the model file to write
-    about: dict[str, Any]  # what its header says of how it came about, beside the command
+    about: Header  # what its header says of how it came about, beside the command
     dev: str | None = None  # a file to score on
     form: Format | None = None  # that file's format; else by its name
     resume: bool = False  # go on from the checkpoint of a training cut short

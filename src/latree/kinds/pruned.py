@@ -30,6 +30,7 @@ from latree.kinds.registry import from_state
 from latree.kinds.tagger import Tagger
 from latree.learning.checkpoint import Standing, fingerprint
 from latree.learning.loop import Trainee, Training
+from latree.lexicon.lexical_rules import LexicalRules
 from latree.text.binary import Node
 
 LOG_P = "log P(T|w) a sentence"  # what is raised
@@ -60,6 +61,7 @@ class PrunedModel(ForestModel[Any]):
     """Mixed into a parser or a tagger, by way of `PrunedParser` or `PrunedTagger`."""
 
     pruner: Model  # of the same grammar
+    lexical: LexicalRules
     joint: bool = False  # decode by the product with the pruner's posteriors
     certifies = False
     own_name: ClassVar[str]  # of what is not the pruner, for messages
@@ -177,16 +179,24 @@ class PrunedModel(ForestModel[Any]):
 
     # -- files
 
-    def pruner_state(self) -> ModelFile:
-        """The pruner's part of a model file."""
-        header, arrays = self.pruner.state()
+    def state(self) -> ModelFile:
+        """The pruner, which has grammar and lexicon, and the lexical rules; kinds add what they learned."""
+        pruner, arrays = self.pruner.state()
+        header = {
+            "pruner": {"kind": self.pruner.kind, **pruner},
+            "options": self.options.to_json(),
+            "training": self.training,
+            "scheme": self.lexical.scheme.header(),
+        }
         named = {f"pruner.{name}": array for name, array in arrays.items()}
-        return ModelFile({"pruner": {"kind": self.pruner.kind, **header}}, named)
+        return ModelFile(header, named | {f"lexical.{name}": a for name, a in self.lexical.to_arrays().items()})
 
     def restore(self, header: Header, arrays: Arrays) -> None:
-        """Take over the pruner, and from it grammar and lexicon."""
+        """Take over the pruner, and from it grammar and lexicon, and the lexical rules."""
         pruner = header["pruner"]
         self.adopt(from_state(pruner["kind"], pruner, part_of("pruner.", arrays)))
+        tags = len(self.grammar.tags)
+        self.lexical = LexicalRules.from_arrays(part_of("lexical.", arrays), tags, header["scheme"])
 
 
 class GradientTrainee(Trainee):

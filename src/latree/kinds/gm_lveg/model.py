@@ -29,7 +29,7 @@ from latree.kinds.lvg.model import Lvg
 from latree.kinds.parser import Parser
 from latree.kinds.pruned import Example, PrunedModel, PrunedParser, PrunedReading, PrunedTagger, by_length
 from latree.learning.loop import Progress, Training, train
-from latree.lexicon.lexical_rules import UNSEEN, LexicalRules
+from latree.lexicon.lexical_rules import UNSEEN
 from latree.text.binary import Node
 
 
@@ -46,7 +46,6 @@ class GaussianModel(PrunedModel):
     own_name = "mixtures"
     joint_by_score: ClassVar[bool] = False  # whether `joint` is left to held-out data, at the end of training
     options: GmLvegOptions
-    lexical: LexicalRules
     components: Components
     mixtures: Mixtures
 
@@ -140,19 +139,13 @@ class GaussianModel(PrunedModel):
     # -- files
 
     def state(self) -> ModelFile:
-        own, parts = self.pruner_state()
-        own |= {"options": self.options.to_json(), "joint": self.joint}
-        own |= {"training": self.training, "scheme": self.lexical.scheme.header()}
-        parts |= {f"lexical.{name}": array for name, array in self.lexical.to_arrays().items()}
-        parts["components"] = self.components.size
-        parts |= {f"mixtures.{name}": part.astype(np.float32) for name, part in self.mixtures._asdict().items()}
-        return ModelFile(own, parts)
+        header, arrays = super().state()
+        mixtures = {f"mixtures.{name}": part.astype(np.float32) for name, part in self.mixtures._asdict().items()}
+        return ModelFile(header | {"joint": self.joint}, arrays | {"components": self.components.size} | mixtures)
 
     def restore(self, header: Header, arrays: Arrays) -> None:
         super().restore(header, arrays)
         self.joint = bool(header.get("joint", self.joint))
-        tags = len(self.grammar.tags)
-        self.lexical = LexicalRules.from_arrays(part_of("lexical.", arrays), tags, header["scheme"])
         self.components = make_components(self.grammar, self.lexical, arrays["components"])
         self.mixtures = Mixtures(**{k: a.astype(np.float64) for k, a in part_of("mixtures.", arrays).items()})
 

@@ -32,7 +32,7 @@ from latree.kinds.lvg_d.start import log_rules, log_words
 from latree.kinds.lvg_d.training import Legs
 from latree.kinds.pruned import Example, PrunedModel, PrunedParser, PrunedReading, PrunedTagger, by_length
 from latree.learning.loop import Training, train
-from latree.lexicon.lexical_rules import UNSEEN, LexicalRules
+from latree.lexicon.lexical_rules import UNSEEN
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,6 @@ class LoglinearModel(PrunedModel):
     own_name = "weights"
     pruner: Subtyped
     options: LvgDOptions
-    lexical: LexicalRules
     size: Longs  # [symbols] subtypes of each
     tree: Refinement | None = None  # at several scales: how fine each production is
     node_start: Floats  # where the parameters of its nodes begin: what the generative grammar's splits changed
@@ -169,21 +168,16 @@ class LoglinearModel(PrunedModel):
     # -- files
 
     def state(self) -> ModelFile:
-        own, parts = self.pruner_state()
-        own |= {"options": self.options.to_json()}
-        own |= {"training": self.training, "scheme": self.lexical.scheme.header()}
-        parts |= {f"lexical.{name}": array for name, array in self.lexical.to_arrays().items()}
+        header, parts = super().state()
         if self.tree is not None:
             parts |= {f"tree.{name}": array for name, array in self.tree.to_arrays().items()}
             parts["tree.start"] = self.node_start.astype(np.float32)
         if self.spans is not None:
             parts["spans"] = self.spans.key
-        return ModelFile(own, parts | {"size": self.size, "delta": self.delta.astype(np.float32)})
+        return ModelFile(header, parts | {"size": self.size, "delta": self.delta.astype(np.float32)})
 
     def restore(self, header: Header, arrays: Arrays) -> None:
         super().restore(header, arrays)
-        tags = len(self.grammar.tags)
-        self.lexical = LexicalRules.from_arrays(part_of("lexical.", arrays), tags, header["scheme"])
         self.size, self.delta = arrays["size"], arrays["delta"].astype(np.float64)
         if self.options.scales:
             self.tree = Refinement.from_arrays(part_of("tree.", arrays))
