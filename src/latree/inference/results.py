@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, get_args
 
+from latree.errors import LatreeError
+from latree.text.draw import Picture
 from latree.text.tree import Tree
 
 Status = Literal["ok", "recovered", "failed", "empty"]
@@ -66,6 +68,22 @@ class Parse(Analysis):
     def constituents(self) -> tuple[Constituent, ...]:
         """The tree's phrases with their probabilities, a parent before its children; looked up when asked for."""
         return tuple(self.look_up(self.tree)) if self.look_up is not None and self.tree is not None else ()
+
+    def draw(self, shade: bool = False) -> Picture:
+        """Make a picture of the tree, to be printed, shown in a notebook, or saved.
+
+        With `shade` it tells how likely each phrase is, by the shade behind its label; a stand-in has no probabilities.
+        """
+        if self.tree is None:
+            raise LatreeError("there are no words, and so no tree to draw")
+        return Picture(self.tree, tuple(one.probability for one in self.constituents) if shade else ())
+
+    def _repr_svg_(self) -> str | None:
+        return None if self.tree is None else self.draw()._repr_svg_()
+
+    def _repr_html_(self) -> str | None:
+        """How a notebook shows the parse."""
+        return None if self.tree is None else self.draw()._repr_html_()
 
     def __getstate__(self) -> dict[str, Any]:
         """What another process gets: the probabilities, not the whole table that they come from."""

@@ -1,21 +1,22 @@
-"""Drawings of trees: for a terminal, as SVG, and for LaTeX.
-
-Terminal and SVG share one layout, in columns of a fixed-width font: words stand in a row at the bottom, each under its
-tag, and a phrase is centred over its children, as high as its own height asks.  Nothing here is recursive, so that a
-degenerate tree of any depth can be drawn.
-"""
+"""Drawings of trees: for a terminal, as SVG, as a page for a browser, and for LaTeX."""
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from html import escape as escape_xml
-from typing import NamedTuple
+from itertools import accumulate
+from pathlib import Path
+from shutil import get_terminal_size
+from typing import Literal, NamedTuple
 
+from latree.errors import LatreeError
+from latree.files import write_atomically
+from latree.text.layout import Box, Line, boxes_of, clean, clip, columns, fold, place, reads_leftwards
 from latree.text.tree import Tree
 
-__all__ = ["draw", "latex", "svg"]
+__all__ = ["Format", "Picture", "draw", "format_named", "html_page", "latex", "render", "svg"]
 
 
 class _Pen(NamedTuple):
@@ -33,154 +34,46 @@ class _Pen(NamedTuple):
 _UNICODE = _Pen("─", "│", "┌┐", "┬┴┼", "├─ ", "└─ ", "…")
 _ASCII = _Pen("-", "|", "++", "+++", "|- ", "`- ", "~")
 
-
-# ---------------------------------------------------------------- text in columns
-
-
-def _clean(text: str) -> str:
-    """Text without the characters that would break a terminal or are not allowed in XML."""
-    return "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs") or c in "\ufffe\uffff" else c for c in text)
-
-
-def _char_width(char: str) -> int:
-    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
-
-
-def _width(text: str) -> int:
-    """How many columns a terminal needs for `text`."""
-    return sum(map(_char_width, text))
-
-
-def _clip(text: str, width: int, cut: str) -> str:
-    """`text`, its end replaced by `cut` where it is wider than `width`."""
-    if _width(text) <= width:
-        return text
-    while _width(text) + _width(cut) > width:
-        text = text[:-1]
-    return text + cut
-
-
-class _Line:
-    """One line of output, written at any columns; a wide character fills two cells, the second one empty."""
-
-    def __init__(self, width: int) -> None:
-        self.cells = [" "] * width
-
-    def put(self, column: int, text: str) -> None:
-        for char in text:
-            width = _char_width(char)
-            if width == 0:
-                self._attach(column, char)
-                continue
-            self.cells[column] = char
-            if width == 2:
-                self.cells[column + 1] = ""
-            column += width
-
-    def _attach(self, column: int, mark: str) -> None:
-        """Add a combining mark to the character that ends before `column`."""
-        before = column - 1
-        if before > 0 and not self.cells[before]:
-            before -= 1
-        self.cells[max(before, 0)] += mark
-
-    def __str__(self) -> str:
-        return "".join(self.cells).rstrip(" ")
-
-
-# ---------------------------------------------------------------- layout
-
-
-@dataclass
-class _Box:
-    """A node on the drawing.  `left` and `centre` are columns: at first from the parent's left edge, then absolute."""
-
-    label: str
-    word: str | None
-    children: list[_Box] = field(default_factory=list)
-    height: int = 0  # 0: a tag
-    left: int = 0
-    width: int = 0
-    centre: int = 0
-
-    def start(self, text: str) -> int:
-        """The column where `text` begins if it is centred on the box."""
-        return self.centre - (_width(text) - 1) // 2
-
-
-def _boxes(tree: Tree) -> list[_Box]:
-    """One box a node, a parent before its children; a subtree that stands twice in the tree gets two boxes."""
-    boxes: list[_Box] = []
-    stack: list[tuple[Tree, _Box | None]] = [(tree, None)]
-    while stack:
-        node, parent = stack.pop()
-        box = _Box(_clean(node.label), None if node.word is None else _clean(node.word))
-        boxes.append(box)
-        if parent is not None:
-            parent.children.append(box)
-        stack.extend((child, box) for child in reversed(node.children))
-    return boxes
-
-
-def _layout(tree: Tree, gap: int) -> list[_Box]:
-    """The tree's boxes in their places, `gap` columns between neighbours."""
-    boxes = _boxes(tree)
-    for box in reversed(boxes):
-        _measure(box, gap)
-    for box in boxes:
-        box.centre += box.left
-        for child in box.children:
-            child.left += box.left
-    return boxes
-
-
-def _measure(box: _Box, gap: int) -> None:
-    """Set the size of a box whose children have theirs, and their places in it."""
-    right = 0
-    for child in box.children:
-        child.left = right
-        right += child.width + gap
-        box.height = max(box.height, child.height + 1)
-    right = max(right - gap, 0)
-    if box.children:
-        first, last = box.children[0], box.children[-1]
-        box.centre = (first.left + first.centre + last.left + last.centre) // 2
-    texts = [box.label, box.word or ""]
-    shift = max(0, -min(map(box.start, texts)))  # a label may stick out over its children, to the left or to the right
-    box.centre += shift
-    for child in box.children:
-        child.left += shift
-    box.width = max(right + shift, *(box.start(text) + _width(text) for text in texts))
-
-
 # ---------------------------------------------------------------- terminal
 
+_NARROW = 40  # columns: in less room a tree in parts would be in splinters
 
-def draw(tree: Tree, width: int | None = None, *, ascii_only: bool = False) -> str:
+
+def draw(tree: Tree, width: int | None = None, *, ascii_only: bool = False, probabilities: Sequence[float] = ()) -> str:
     """The tree in box characters, or with `ascii_only` in lines of plain ASCII (words stay as they are).
 
     Without `width` the drawing is as wide as it needs to be.  A drawing that does not fit in `width` columns is set
-    closer, and if it still does not fit, turned on its side: one node a line, indented.
+    closer, and if it still does not fit, folded into several; where there is hardly any room, it is turned on its side:
+    one node a line, indented.  Probabilities of phrases stand beside their labels.
     """
     pen = _ASCII if ascii_only else _UNICODE
-    if width is None:
-        return _horizontal(_layout(tree, gap=2), pen)
-    if width < 1:
+    if width is not None and width < 1:
         raise ValueError(f"a drawing needs a width of at least one column, not {width}")
+    boxes = _told_boxes(tree, probabilities)
     for gap in (2, 1):
-        boxes = _layout(tree, gap)
-        if boxes[0].width <= width:
-            return _horizontal(boxes, pen)
-    return "\n".join(_vertical(boxes[0], width, pen))
+        place(boxes, gap)
+        if width is None or boxes[0].width <= width:
+            return _horizontal(boxes[0], pen)
+    assert width is not None
+    parts = fold(_told_boxes(tree, probabilities), width) if width >= _NARROW else None
+    if parts is None:
+        return "\n".join(_vertical(boxes[0], width, pen))
+    first, *others = (_horizontal(part, pen) for part in parts)
+    return "\n\n".join([first, *(f"[{number}]\n{part}" for number, part in enumerate(others, start=2))])
 
 
-def _horizontal(boxes: list[_Box], pen: _Pen) -> str:
-    """Two lines a level, the label and the branches below it; at the bottom tags, strokes and words."""
-    top = boxes[0]
-    lines = [_Line(top.width) for _ in range(2 * top.height + 3)]
+def _told_boxes(tree: Tree, probabilities: Sequence[float]) -> list[Box]:
+    boxes = boxes_of(tree, probabilities)
     for box in boxes:
+        if box.probability is not None:
+            box.label += f" {box.probability:.2f}"
+    return boxes
+
+
+def _horizontal(top: Box, pen: _Pen) -> str:
+    """Words in a row at the bottom, their tags above them, and phrases as high as their own height asks."""
+    lines = [Line(top.width) for _ in range(2 * top.height + 3)]
+    for box in top.subtree():
         row = 2 * (top.height - box.height)
         lines[row].put(box.start(box.label), box.label)
         if box.word is not None:
@@ -194,9 +87,9 @@ def _horizontal(boxes: list[_Box], pen: _Pen) -> str:
     return "\n".join(map(str, lines))
 
 
-def _branches(box: _Box, line: _Line, pen: _Pen) -> None:
+def _branches(box: Box, line: Line, pen: _Pen) -> None:
     """The bar between a phrase and its children."""
-    columns = [child.centre for child in box.children]
+    columns = [child.centre for child in box.row]
     if len(columns) == 1:
         line.put(box.centre, pen.down)
         return
@@ -208,7 +101,7 @@ def _branches(box: _Box, line: _Line, pen: _Pen) -> None:
     line.put(box.centre, pen.joints[2 if box.centre in columns else 1])
 
 
-def _vertical(top: _Box, width: int, pen: _Pen) -> Iterator[str]:
+def _vertical(top: Box, width: int, pen: _Pen) -> Iterator[str]:
     """One node a line, behind branches that show whose child it is."""
     stack = [(top, "", "")]  # with what leads the node's own line, and the lines below it
     while stack:
@@ -223,8 +116,8 @@ def _vertical(top: _Box, width: int, pen: _Pen) -> Iterator[str]:
 
 def _fit(lead: str, text: str, width: int, cut: str) -> str:
     """A line within `width`: where there is too little room the left part of `lead` goes first, not the text."""
-    text = _clip(text, width, cut)
-    room = width - _width(text)
+    text = clip(text, width, cut)
+    room = width - columns(text)
     if len(lead) > room:
         lead = cut + lead[len(lead) - room + 1 :] if room else ""
     return lead + text
@@ -232,49 +125,152 @@ def _fit(lead: str, text: str, width: int, cut: str) -> str:
 
 # ---------------------------------------------------------------- SVG
 
-_COLUMN, _LEVEL, _FONT = 9, 48, 15  # pixels a column, a level, and the size of the letters
+_COLUMN, _LEVEL, _FONT = 9, 48, 15  # pixels a column, a level at least, and the size of the letters
+_FLATTEST, _STEEPENING = 12, 96  # a branch goes down a pixel in so many across, where that takes so many more at most
+_SHADE, _DEEPEST = "#3b82f6", 0.55  # the colour behind a sure phrase, and how much of it
+_STYLE = "svg:root{color-scheme:light dark;background:Canvas;color:CanvasText}"  # alone, not inside a page
 
 
-def svg(tree: Tree) -> str:
-    """A picture of the tree as one self-contained SVG element, in the colour of the text around it."""
-    boxes = _layout(tree, gap=2)
-    top = boxes[0]
-    width, height = (top.width + 2) * _COLUMN, (top.height + 2) * _LEVEL
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
-            f' font-family="monospace" font-size="{_FONT}" text-anchor="middle" fill="currentColor">',
-            *_svg_lines(boxes),
-            *_svg_texts(boxes),
-            "</svg>",
-        ]
-    )
+class _Spot(NamedTuple):
+    """A box in an SVG: the point in the middle of its label's base line, and the height of that of its word."""
+
+    box: Box
+    x: float
+    y: float
+    word_y: float
 
 
-def _svg_place(box: _Box, top: _Box) -> tuple[float, int]:
-    """The point on which the label of `box` is centred."""
-    return (box.centre + 1.5) * _COLUMN, (top.height - box.height) * _LEVEL + _LEVEL // 2
+def svg(tree: Tree, probabilities: Sequence[float] = ()) -> str:
+    """A picture of the tree as one self-contained SVG element, in the colour of the text around it.
+
+    Where phrases have probabilities, the likelier a phrase the deeper the shade behind its label.
+    """
+    return _svg_element(_sketch(tree, probabilities), clean(str(tree)))
 
 
-def _svg_lines(boxes: list[_Box]) -> Iterator[str]:
-    """Straight branches, from below a label to above its children's."""
-    yield '<g stroke="currentColor">'
+class _Sketch(NamedTuple):
+    """The elements of an SVG, and its size."""
+
+    width: int
+    height: int
+    elements: list[str]
+
+
+def _svg_element(sketch: _Sketch, told: str) -> str:
+    size = f'width="{sketch.width}" height="{sketch.height}" viewBox="0 0 {sketch.width} {sketch.height}"'
+    font = f'font-family="monospace" font-size="{_FONT}" text-anchor="middle" fill="currentColor"'
+    about = f'role="img" aria-label="{escape_xml(told)}" style="max-width:none"'
+    start = f'<svg xmlns="http://www.w3.org/2000/svg" {size} {font} {about}>'
+    return "\n".join([start, f"<style>{_STYLE}</style>", *sketch.elements, "</svg>"])
+
+
+def _sketch(tree: Tree, probabilities: Sequence[float]) -> _Sketch:
+    boxes = boxes_of(tree, probabilities)
+    place(boxes, gap=2)
+    levels = _levels(boxes)
+    spots = {id(box): _Spot(box, (box.centre + 1.5) * _COLUMN, levels[box.depth], levels[-1]) for box in boxes}
+    elements = [*_svg_lines(spots), *(element for spot in spots.values() for element in _svg_texts(spot))]
+    width, height = (boxes[0].width + 2) * _COLUMN, levels[-1] + _LEVEL // 2
+    if not probabilities:
+        return _Sketch(width, height, elements)
+    return _Sketch(max(width, _LEGEND), height + _LEVEL // 2, [*elements, *_legend(height + _FONT // 2)])
+
+
+def _levels(boxes: list[Box]) -> list[int]:
+    """The height of every level, that of the words last; the wider the branches above a level, the further down."""
+    widest = [0] * (max(box.depth for box in boxes) + 1)
     for box in boxes:
-        x, y = _svg_place(box, boxes[0])
         for child in box.children:
-            child_x, child_y = _svg_place(child, boxes[0])
+            widest[box.depth] = max(widest[box.depth], abs(child.centre - box.centre) * _COLUMN)
+    drops = (_LEVEL + min(max(0, across // _FLATTEST - _LEVEL // 2), _STEEPENING) for across in widest)
+    return list(accumulate(drops, initial=_LEVEL // 2))
+
+
+def _svg_lines(spots: dict[int, _Spot]) -> Iterator[str]:
+    """Straight branches, from below a label to above its children's; paler ones from a tag down to its word."""
+    yield '<g stroke="currentColor">'
+    for box, x, y, word_y in spots.values():
+        for child in box.children:
+            _, child_x, child_y, _ = spots[id(child)]
             yield f'<line x1="{x}" y1="{y + _FONT // 2}" x2="{child_x}" y2="{child_y - _FONT}"/>'
         if box.word is not None:
-            yield f'<line x1="{x}" y1="{y + _FONT // 2}" x2="{x}" y2="{y + _LEVEL - _FONT}"/>'
+            end = f'x2="{x}" y2="{word_y - _FONT}"'
+            yield f'<line x1="{x}" y1="{y + _FONT // 2}" {end} stroke-opacity="0.4"/>'
     yield "</g>"
 
 
-def _svg_texts(boxes: list[_Box]) -> Iterator[str]:
-    for box in boxes:
-        x, y = _svg_place(box, boxes[0])
-        yield f'<text x="{x}" y="{y}">{escape_xml(box.label)}</text>'
-        if box.word is not None:
-            yield f'<text x="{x}" y="{y + _LEVEL}" font-style="italic">{escape_xml(box.word)}</text>'
+def _svg_texts(spot: _Spot) -> Iterator[str]:
+    box, x, y, word_y = spot
+    label = f'<text x="{x}" y="{y}">{escape_xml(box.label)}</text>'
+    if box.probability is None:
+        yield label
+    else:
+        wide = columns(box.label) * _COLUMN + _FONT // 2
+        told = f"<title>{escape_xml(box.label)}: probability {box.probability:.4g}</title>"
+        yield f"<g>{told}{_shade(x - wide / 2, y - _FONT + 1, wide, box.probability)}{label}</g>"
+    if box.word is not None:
+        way = ' direction="rtl"' if reads_leftwards(box.word) else ""
+        yield f'<text x="{x}" y="{word_y}" font-style="italic"{way}>{escape_xml(box.word)}</text>'
+
+
+def _shade(x: float, y: float, width: float, probability: float) -> str:
+    opacity = f'fill="{_SHADE}" fill-opacity="{_DEEPEST * probability:.3f}"'
+    return f'<rect x="{x}" y="{y}" width="{width}" height="{_FONT + 5}" rx="4" {opacity}/>'
+
+
+_LEGEND = 330  # pixels
+
+
+def _legend(y: float) -> Iterator[str]:
+    """A row of shades with the probabilities that they stand for."""
+    yield f'<g font-size="{_FONT - 3}"><text x="55" y="{y}">probability</text>'
+    for step in range(5):
+        x = 110 + 42 * step
+        yield f'{_shade(x, y - _FONT + 1, 38, step / 4)}<text x="{x + 19}" y="{y}">{step / 4:.2f}</text>'
+    yield "</g>"
+
+
+# ---------------------------------------------------------------- pages
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>
+body {{ font-family: system-ui, sans-serif; margin: 1rem; }}
+figure {{ margin: 0 0 2rem; padding: 0 0 1rem; border-bottom: 1px solid color-mix(in srgb, currentColor 25%, Canvas); }}
+</style>
+</head>
+<body>
+{body}
+</body>
+</html>"""
+
+
+def html_page(pictures: Sequence[Picture]) -> str:
+    """A page for a browser with the pictures under each other, which follows the reader's light or dark scheme."""
+    body = "\n".join(_figure(number, picture) for number, picture in enumerate(pictures, start=1))
+    title = "1 tree" if len(pictures) == 1 else f"{len(pictures)} trees"
+    return _PAGE.format(title=title, body=body)
+
+
+def _figure(number: int, picture: Picture) -> str:
+    sentence = escape_xml(clean(" ".join(picture.tree.words())))
+    caption = f"<figcaption>{number}. <bdi>{sentence}</bdi></figcaption>"
+    return f"<figure>{caption}\n{picture._repr_html_()}\n</figure>"
+
+
+def _svg_sheet(pictures: Sequence[Picture]) -> str:
+    """One SVG with all pictures, under each other."""
+    elements, width, height = list[str](), 0, 0
+    for picture in pictures:
+        sketch = _sketch(picture.tree, picture.probabilities)
+        elements += [f'<g transform="translate(0 {height})">', *sketch.elements, "</g>"]
+        width, height = max(width, sketch.width), height + sketch.height
+    return _svg_element(_Sketch(width, height, elements), f"{len(pictures)} trees")
 
 
 # ---------------------------------------------------------------- LaTeX
@@ -310,5 +306,66 @@ def latex(tree: Tree) -> str:
 
 def _latex_text(text: str) -> str:
     """Text as a forest node: in braces, unless it is plain, for brackets, commas and equals signs mean something."""
-    escaped = _clean(text).translate(_LATEX)
+    escaped = clean(text).translate(_LATEX)
     return escaped if escaped.isalnum() else f"{{{escaped}}}"
+
+
+# ---------------------------------------------------------------- pictures of any format
+
+Format = Literal["terminal", "svg", "html", "latex"]
+_ENDINGS: dict[str, Format] = {
+    ".txt": "terminal",
+    ".svg": "svg",
+    ".html": "html",
+    ".htm": "html",
+    ".tex": "latex",
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Picture:
+    """A tree that shows itself: as text where it is printed, as a picture in a notebook.
+
+    Phrases that have probabilities, in the order of `tree.spans()`, are shaded by them, in text told.
+    """
+
+    tree: Tree
+    probabilities: tuple[float, ...] = ()
+
+    def __str__(self) -> str:
+        """The tree for a terminal, no wider than that."""
+        width = get_terminal_size().columns if sys.stdout.isatty() else None
+        return draw(self.tree, width, probabilities=self.probabilities)
+
+    __repr__ = __str__
+
+    def _repr_svg_(self) -> str:
+        return svg(self.tree, self.probabilities)
+
+    def _repr_html_(self) -> str:
+        """The picture for a notebook, where a wide one scrolls."""
+        return f'<div style="overflow-x:auto">{self._repr_svg_()}</div>'
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture to a file, as its ending says: .svg, .html, .tex or .txt."""
+        write_atomically(path, render([self], format_named(path)).encode())
+
+
+def format_named(path: str | Path) -> Format:
+    """The format of pictures that the ending of a name tells."""
+    ending = Path(path).suffix.lower()
+    if ending not in _ENDINGS:
+        raise LatreeError(f"{path}: no pictures end in {ending or 'nothing'!r}; expected {', '.join(_ENDINGS)}")
+    return _ENDINGS[ending]
+
+
+def render(pictures: Iterable[Picture], form: Format) -> str:
+    """All pictures in one text, with the end of its last line."""
+    trees = list(pictures)
+    if form == "svg":
+        return f"{_svg_sheet(trees) if len(trees) > 1 else trees[0]._repr_svg_()}\n"
+    if form == "html":
+        return f"{html_page(trees)}\n"
+    if form == "latex":
+        return "".join(["% needs \\usepackage{forest}\n", *(f"{latex(one.tree)}\n" for one in trees)])
+    return "\n\n".join(draw(one.tree, probabilities=one.probabilities) for one in trees) + "\n"

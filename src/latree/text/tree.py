@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import StringIO
-from typing import Any, NoReturn, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
 
 from latree.errors import InputError
+
+if TYPE_CHECKING:
+    from latree.text.draw import Picture
 
 Result = TypeVar("Result")
 
@@ -156,11 +159,18 @@ class Tree(Sequence["Tree"]):
     def __repr__(self) -> str:
         return f"Tree.read({format_brackets(self)!r})"
 
-    def _repr_svg_(self) -> str:
-        """How a notebook shows the tree."""
-        from latree.text.draw import svg
+    def draw(self) -> Picture:
+        """Make a picture of the tree, to be printed, shown in a notebook, or saved."""
+        from latree.text.draw import Picture
 
-        return svg(self)
+        return Picture(self)
+
+    def _repr_svg_(self) -> str:
+        return self.draw()._repr_svg_()
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows the tree."""
+        return self.draw()._repr_html_()
 
     @classmethod
     def read(cls, text: str) -> Tree:
