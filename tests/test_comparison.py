@@ -5,19 +5,16 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pytest
 
 from latree.compare.comparison import (
-    Category,
-    Complexity,
-    GrammarComparison,
+    Comparison,
     best_f1,
     compare_grammars,
     complexity_of,
@@ -26,7 +23,7 @@ from latree.compare.comparison import (
     shared_lists,
 )
 from latree.compare.report import comparison_report
-from latree.compare.runs import Contender, Run, common_labels, run, run_all
+from latree.compare.runs import Run, common_labels, run, run_all
 from latree.errors import LatreeError
 from latree.kinds.gm_lveg import GmLvegOptions
 from latree.kinds.gm_lveg.model import GmLveg
@@ -39,7 +36,7 @@ from latree.kinds.pcfg.model import Pcfg
 from latree.kinds.product.model import Product
 from latree.kinds.svs.model import Svs
 from latree.report.html import page
-from latree.report.value import Table
+from latree.report.value import Report, Table
 from latree.scoring.evalb import Summary, score_pair
 from latree.text.labels import LabelRules
 from latree.text.tree import Tree
@@ -49,7 +46,6 @@ from tests.pages import EVIL, Reader
 NO_PRODUCT = "a pcfg cannot be multiplied; these kinds can: gm-lveg, lvg, lvg-d"
 QUICK = LvgOptions(split_iterations=4, merge_iterations=3, smooth_iterations=2)
 K = 10
-T = TypeVar("T")
 
 
 @cache
@@ -67,13 +63,13 @@ def _gold() -> list[Tree]:
 
 
 @cache
-def _twins() -> GrammarComparison:
-    return compare_grammars([Contender("a", _lvg(0)), Contender("b", _lvg(1))], _gold(), K)
+def _twins() -> Comparison:
+    return compare_grammars({"a": _lvg(0), "b": _lvg(1)}, _gold(), K)
 
 
 @cache
-def _mixed() -> GrammarComparison:
-    return compare_grammars([Contender("pcfg", _pcfg()), Contender(EVIL, _lvg(0))], _gold(), K)
+def _mixed() -> Comparison:
+    return compare_grammars({"pcfg": _pcfg(), EVIL: _lvg(0)}, _gold(), K)
 
 
 @pytest.fixture(scope="module")
@@ -96,9 +92,8 @@ def gold(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_model_agrees_with_itself() -> None:
-    twice = compare_grammars([Contender("a", _pcfg()), Contender("b", _pcfg())], _gold()[:10], K)
-    assert (twice.same_best == 1).all()
-    assert (twice.shared_lists == 1).all()
+    twice = compare_grammars({"a": _pcfg(), "b": _pcfg()}, _gold()[:10], K)
+    assert twice["same_best"] == twice["shared_lists"] == [[1, 1], [1, 1]]
 
 
 def _run(*lists: str) -> Run:
@@ -122,9 +117,9 @@ def test_lists_are_shared_by_the_shorter_one() -> None:
 
 
 def test_lists_of_one_overlap_as_the_best_trees_do() -> None:
-    found = compare_grammars([Contender("a", _lvg(0)), Contender("b", _pcfg())], _gold()[:10], 1)
-    assert np.array_equal(found.same_best, found.shared_lists)
-    assert found.models[0].oracle_f1 == pytest.approx(found.models[0].scores.strict.f1)
+    found = compare_grammars({"a": _lvg(0), "b": _pcfg()}, _gold()[:10], 1)
+    assert found["same_best"] == found["shared_lists"]
+    assert found["models"][0]["oracle_f1"] == pytest.approx(found["models"][0]["f1_strict"])
 
 
 def test_the_best_tree_leads_its_list_of_different_trees() -> None:
@@ -137,8 +132,8 @@ def test_the_best_tree_leads_its_list_of_different_trees() -> None:
 
 @pytest.mark.parametrize("compare", [_twins, _mixed])
 def test_oracles_are_at_least_as_good_as_the_best_trees(compare: Any) -> None:
-    for one in compare().models:
-        assert one.scores.strict.f1 - 1e-9 <= one.oracle_f1 <= 100.0
+    for one in compare()["models"]:
+        assert one["f1_strict"] - 1e-9 <= one["oracle_f1"] <= 100.0
 
 
 def test_the_best_choice_together_is_found() -> None:
@@ -156,16 +151,17 @@ def test_the_best_choice_together_is_found() -> None:
 
 @pytest.mark.parametrize("compare", [_twins, _mixed])
 def test_labels_add_up_to_the_whole(compare: Any) -> None:
-    found = compare()
-    for one in found.models:
-        by_label = one.scores.labels.to_json()
-        sums = [sum(row[name] for row in by_label.values()) for name in ("matched", "gold", "test")]
-        strict, evalb = one.scores.strict, one.scores.evalb
-        assert sums == [strict.matched, strict.gold, strict.test]
-        if not one.scores.skipped:
-            assert sums == [evalb.matched, evalb.gold, evalb.test]
-        assert sum(found.labels().values()) == strict.gold
-    assert list(found.labels().values()) == sorted(found.labels().values(), reverse=True)
+    report = comparison_report(compare(), "gold")
+    (table,) = (block for block in _tables(report) if block.title.startswith("F1 by label"))
+    gold = [int(str(row[1]).replace(",", "")) for row in table.rows]
+    assert gold == sorted(gold, reverse=True)
+    for one in compare()["models"]:
+        matched, right, test = (
+            sum(row[name] for row in one["by_label"].values()) for name in ("matched", "gold", "test")
+        )
+        assert sum(gold) == right
+        assert one["recall_strict"] == pytest.approx(100 * matched / right)
+        assert one["precision_strict"] == pytest.approx(100 * matched / test)
 
 
 def test_scores_are_those_of_evalb() -> None:
@@ -173,18 +169,22 @@ def test_scores_are_those_of_evalb() -> None:
     pairs = zip(_gold(), trees, strict=True)
     wrapped = [(Tree("TOP", gold.children), Tree("TOP", tree.children)) for gold, tree in pairs if tree is not None]
     expected = Summary([score_pair(*pair) for pair in wrapped])
-    found = _twins().models[0].scores.evalb
-    assert (found.f1, found.exact, found.tag_accuracy) == (expected.f1, expected.exact, expected.tag_accuracy)
+    scores = _twins()["models"][0]
+    assert scores["f1"] == expected.f1
+    assert (scores["exact"], scores["tag_accuracy"]) == (expected.exact, expected.tag_accuracy)
 
 
 # --- products
 
 
+def _names(comparison: Comparison) -> list[str]:
+    return [one["name"] for one in comparison["models"]]
+
+
 def test_the_product_is_one_more_model() -> None:
-    found = _twins()
-    assert (found.names, found.no_product) == (["a", "b", "product"], "")
-    assert [one.name for one in found.grammars] == ["a", "b"]
-    spent = [one.complexity.all_parameters or 0 for one in found.models]
+    assert (_names(_twins()), _twins()["no_product"]) == (["a", "b", "product"], None)
+    assert len(_twins()["complexity"]["phrases"]["NP"]["parameters"]) == 2
+    spent = [one["parameters"] for one in _twins()["models"]]
     assert spent[2] == spent[0] + spent[1]
 
 
@@ -195,27 +195,25 @@ def test_a_product_leaves_its_members_as_they_are() -> None:
 
 
 def test_models_that_cannot_be_multiplied() -> None:
-    assert (_mixed().names, _mixed().no_product) == (["pcfg", EVIL], NO_PRODUCT)
+    assert (_names(_mixed()), _mixed()["no_product"]) == (["pcfg", EVIL], NO_PRODUCT)
     other = Lvg(rounds=1, options=QUICK).fit(toy_trees("test"))
-    found = compare_grammars([Contender("a", _lvg(0)), Contender("b", other)], _gold()[:4], 2)
-    assert "other symbols or rules" in found.no_product
+    found = compare_grammars({"a": _lvg(0), "b": other}, _gold()[:4], 2)
+    assert "other symbols or rules" in str(found["no_product"])
 
 
 # --- complexity
 
 
-def _known(figures: T | None) -> T:
-    assert figures is not None
-    return figures
-
-
 def test_a_pcfg_has_as_many_parameters_as_rules() -> None:
     grammar = _pcfg().grammar
     by_parent = Counter(grammar.symbols[parent].label for parent, _, _ in grammar.rules.tolist())
-    spent = complexity_of(_pcfg())
-    assert spent.parameters == {Category(label, False): number for label, number in by_parent.items()}
-    assert spent.all_parameters == len(grammar.rules)
-    assert spent.all_subtypes == len(grammar.symbols)
+    spent = complexity_of([_pcfg()])
+    assert {label: one["parameters"] for label, one in spent["phrases"].items()} == {
+        label: [number] for label, number in by_parent.items()
+    }
+    assert {label: one["parameters"] for label, one in spent["tags"].items()} == {
+        tag.label: [0] for tag in grammar.tags
+    }
 
 
 def test_parameters_of_subtypes_are_cells_that_are_not_zero() -> None:
@@ -224,13 +222,14 @@ def test_parameters_of_subtypes_are_cells_that_are_not_zero() -> None:
     for rule, (parent, _, _) in enumerate(one.grammar.rules.tolist()):
         expected[parent] += np.count_nonzero(one.layout.tensor(one.theta, rule))
     assert one.complexity().tolist() == expected.tolist()
-    spent = complexity_of(one)
-    assert (spent.all_parameters, spent.all_subtypes) == (int((one.theta > 0).sum()), int(one.size.sum()))
+    whole = _twins()["models"][0]
+    assert (whole["parameters"], whole["subtypes"]) == (int((one.theta > 0).sum()), int(one.size.sum()))
     phrase, part = (
         one.grammar.index[s] for s in one.grammar.symbols if s.label == "VP" and s.kind in ("phrase", "part")
     )
-    assert _known(spent.subtypes)[Category("VP", False)] == one.size[phrase]
-    assert spent.parameters[Category("VP", False)] == expected[phrase] + expected[part]
+    spent = complexity_of([one, _pcfg()])["phrases"]["VP"]
+    assert spent["subtypes"] == [one.size[phrase], 1]
+    assert spent["parameters"][0] == expected[phrase] + expected[part]
 
 
 def test_parameters_of_mixtures_are_all_their_numbers() -> None:
@@ -239,7 +238,7 @@ def test_parameters_of_mixtures_are_all_their_numbers() -> None:
     slots = one.components.slot[: int(one.components.first[len(one.grammar.rules)])]
     dim = one.mixtures.mean.shape[1] + one.mixtures.log_sd.shape[1]
     assert one.complexity().sum() == len(slots) + (slots >= 0).sum() * dim
-    assert complexity_of(one).subtypes is None
+    assert complexity_of([one, _pcfg()])["phrases"]["NP"]["subtypes"] == [None, 1]
 
 
 def _svs() -> Svs:
@@ -253,9 +252,10 @@ def _lvg_d() -> LvgD:
 @pytest.mark.parametrize("make", [_svs, _lvg_d])
 def test_every_kind_says_what_it_spends(make: Callable[[], Parser]) -> None:
     parser = make()
-    spent = complexity_of(parser)
-    assert spent.all_parameters == sum(number for one, number in spent.parameters.items() if not one.is_tag) > 0
-    assert spent.all_subtypes == _known(parser.subtype_counts()).sum()
+    spent = complexity_of([parser])["phrases"].values()
+    parameters, first_tag = parser.complexity(), parser.grammar.first_tag
+    assert sum(one["parameters"][0] for one in spent) == parameters[:first_tag].sum() > 0
+    assert all(one["subtypes"] != [None] for one in spent)
 
 
 def test_a_grammar_beside_one_of_mixtures(tmp_path: Path, saved: tuple[Path, Path]) -> None:
@@ -277,12 +277,12 @@ def test_a_grammar_beside_one_of_mixtures(tmp_path: Path, saved: tuple[Path, Pat
 def test_models_of_different_label_rules() -> None:
     other = Pcfg(labels=LabelRules(tag_cuts="-")).fit(toy_trees("dev"))
     with pytest.raises(LatreeError, match="a and b were trained with different label rules"):
-        common_labels([Contender("a", _pcfg()), Contender("b", other)])
+        common_labels({"a": _pcfg(), "b": other})
 
 
 def test_too_little_to_compare() -> None:
     with pytest.raises(LatreeError, match="two models or more"):
-        compare_grammars([Contender("a", _pcfg())], _gold())
+        compare_grammars({"a": _pcfg()}, _gold())
 
 
 # --- processes
@@ -312,11 +312,11 @@ def test_the_json(saved: tuple[Path, Path], gold: Path) -> None:
     }
     assert (found["gold"], found["sentences"], found["kbest"], found["no_product"]) == (str(gold), 40, K, None)
     assert [one["name"] for one in found["models"]] == ["a", "b", "product"]
-    for one, expected in zip(found["models"], _twins().models, strict=True):
+    for one, expected in zip(found["models"], _twins()["models"], strict=True):
         assert set(one) >= {"kind", "f1", "exact", "f1_strict", "oracle_f1", "parameters", "subtypes", "by_label"}
         assert set(one) >= {"sentences_per_cpu_second", "stand_ins", "by_length", "skipped_sentences"}
-        assert (one["f1"], one["oracle_f1"]) == (expected.scores.evalb.f1, expected.oracle_f1)
-    assert found["same_best"] == _twins().same_best.tolist()
+        assert (one["f1"], one["oracle_f1"]) == (expected["f1"], expected["oracle_f1"])
+    assert found["same_best"] == _twins()["same_best"]
     assert set(found["complexity"]) == {"phrases", "tags"}
     assert found["complexity"]["tags"]["NN"]["parameters"] == [0, 0]
     assert len(found["complexity"]["phrases"]["NP"]["subtypes"]) == 2
@@ -380,27 +380,28 @@ def test_files_that_do_not_serve(saved: tuple[Path, Path], gold: Path, tmp_path:
 # --- the page
 
 
+def _tables(report: Report) -> list[Table]:
+    return [block for section in report.sections for block in section.blocks if isinstance(block, Table)]
+
+
 @pytest.mark.parametrize("compare", [_twins, _mixed])
 def test_the_page_has_all_tables_and_two_plots(compare: Any) -> None:
-    found = compare()
-    report = comparison_report(found, EVIL)
-    tables = [block for section in report.sections for block in section.blocks if isinstance(block, Table)]
-    read = Reader(page(report))
+    report = comparison_report(compare(), EVIL)
+    read, tables = Reader(page(report)), _tables(report)
     for table in tables:
         assert {column.head for column in table.columns} <= {*read.texts, ""}
         assert {cell for row in table.rows for cell in row if isinstance(cell, str)} <= set(read.texts)
     assert len(tables) == read.tags["table"] == 8
     assert read.tags["svg"] == 2
-    assert read.tags["circle"] == len(found.models)
-    assert read.tags["rect"] == len(found.grammars) * len(found.categories(tags=False)[:12])
+    assert read.tags["circle"] == len(compare()["models"])
+    assert read.tags["rect"] == 2 * min(len(compare()["complexity"]["phrases"]), 12)
     assert read.links == {f"#{place}" for place in read.ids}
 
 
 def test_the_page_of_models_without_parameters() -> None:
-    found = _twins()
-    mute = replace(found, models=[replace(one, complexity=Complexity(None, {}, None, 0)) for one in found.models])
+    models = [{**one, "parameters": 0, "subtypes": None} for one in _twins()["models"]]
+    mute: Comparison = {**_twins(), "models": models, "complexity": {"phrases": {}, "tags": {}}}
     assert Reader(page(comparison_report(mute, "gold"))).tags["svg"] == 0
-    assert mute.to_json()["complexity"] == {"phrases": {}, "tags": {}}
 
 
 def test_the_page_is_written(saved: tuple[Path, Path], tmp_path: Path, gold: Path) -> None:

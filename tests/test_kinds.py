@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,12 @@ from latree import LatreeError, Parse, Product, Tree, load
 from latree.data import toy
 from latree.inference.results import OBJECTIVES
 from latree.kinds.model import BATCH
-from latree.kinds.registry import kind_named, model_class
+from latree.kinds.registry import kind_named, model_class, report_on
+from latree.kinds.report import Ask
+from latree.report.html import page
 from tests.command import SLEEPS, done, latree, toy_trees
 from tests.kinds_matrix import NAMES, PARSERS, SMALL, TAGGERS, TRAINED, is_tagger, made, model, model_file, train
-from tests.pages import Reader
+from tests.pages import EVIL, Reader
 
 ROUNDING = 1e-9
 WORDS = SLEEPS.split()
@@ -301,8 +304,32 @@ def test_a_model_is_shown(name: str, tmp_path: Path) -> None:
     assert json.loads(done("show", "-m", path, "--json").out)["kind"] == model(name).kind
     symbol = model(name).grammar.symbols[-1].label
     assert json.loads(done("show", "-m", path, "--symbol", symbol, "--json").out)["sections"]
-    assert latree("show", "-m", path, "--html", tmp_path / "page.html").code == 0
-    assert any(Reader((tmp_path / "page.html").read_text(encoding="utf-8")).texts)
+    unknown = latree("show", "-m", path, "--symbol", "none such")
+    assert (unknown.code, unknown.out) == (1, "")
+    assert unknown.err.startswith("latree: the model has no category 'none such'; it has ")
+    summed = latree("show", "-m", path, "--summed")
+    assert summed.code == 0 or (summed.out == "" and "this model has" in summed.err)
+
+
+@every
+def test_the_page_of_a_model_is_written_whole(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    outcome = latree("show", "-m", model_file(name), "--html", path, "--top", "1")
+    assert (outcome.code, outcome.out, outcome.err) == (0, "", f"latree: written to {path}\n")
+    report = replace(report_on(model(name), Ask(1, every=True)), title=model_file(name).name)
+    assert path.read_text(encoding="utf-8") == page(report)
+    assert any(Reader(page(report)).texts)
+
+
+@every_trained
+def test_the_page_escapes_what_the_model_says(name: str) -> None:
+    odd = copy(model(name))
+    symbols = tuple(symbol._replace(label=f"{EVIL}{k}") for k, symbol in enumerate(odd.grammar.symbols))
+    odd.grammar = replace(odd.grammar, symbols=symbols)
+    odd.training = {EVIL: {f'"{EVIL}': [f"'>{EVIL}&amp;", "\x00\ud800"]}}
+    text = page(replace(report_on(odd, Ask(3, every=True)), title=EVIL))
+    assert "<script" not in text
+    assert {EVIL, f"{EVIL}0"} <= set(Reader(text).texts)
 
 
 @every

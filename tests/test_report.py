@@ -55,7 +55,7 @@ def _all_blocks(text: str) -> Report:
     heads = (Column(text), Column("share", "{:.1%}", "figure"), Column(kind="bar"), Column("never used"))
     blocks = (
         Paragraph(text),
-        Table(heads, ((text, 0.5, 0.5, ""), ((Link(text, "s"),), None, 1.0, "")), text, text, text),
+        Table(heads, ((text, 0.5, 0.5, ""), ((Link(text, "s"),), None, 1.0, "")), text, text),
         Table(FIGURES, ((RULE, 0.25), ((Strong(text),), 1.0)), text),
         Flow(((text, 0.5), ("b", 0.25)), text),
         Examples(text, (text, "b")),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -19,17 +18,16 @@ from latree.inference.forms.multiscale import MultiScale, expanded
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.model import Lvg, LvgTagger
 from latree.kinds.lvg_d import LvgDOptions
-from latree.kinds.lvg_d.changes import GROUPS, SKETCHED, Changes, Moved, Sketch
+from latree.kinds.lvg_d.changes import GROUPS, Changes
 from latree.kinds.lvg_d.model import LoglinearModel, LvgD, LvgDTagger
 from latree.kinds.lvg_d.refinement import Refinement
-from latree.kinds.lvg_d.report import report
+from latree.kinds.lvg_d.report import SKETCHED, Loglinear, report, signed
 from latree.kinds.lvg_d.start import log_rules
-from latree.kinds.registry import load
 from latree.kinds.report import Ask
 from latree.report.html import page
 from latree.report.value import Branch, Outline, Section, plain
-from tests.command import done, latree, toy_trees
-from tests.pages import EVIL, Reader
+from tests.command import done, toy_trees
+from tests.pages import Reader
 
 QUICK = LvgOptions(split_iterations=10, merge_iterations=5, smooth_iterations=3)
 Model = TypeVar("Model", LvgD, LvgDTagger)
@@ -107,8 +105,8 @@ def _section(model: LoglinearModel, name: str) -> Section:
     return found
 
 
-def _symbol(changes: Changes, name: str) -> int:
-    (found,) = (s for s in changes.names.find(name) if changes.names.name(s) == name)
+def _symbol(told: Loglinear, name: str) -> int:
+    (found,) = (s for s in told.find(name) if told.name(s) == name)
     return found
 
 
@@ -132,7 +130,7 @@ def test_parameters_are_counted_as_the_model_counts_them(make: Make) -> None:
         parts = [changes.extent(s, of_words) for s in symbols]
         whole = changes.extent(None, of_words)
         assert whole[:3] == tuple(map(sum, zip(*(part[:3] for part in parts), strict=True)))
-    sizes = [changes.size(s) for s in symbols]
+    sizes = [Loglinear(model).size(s) for s in symbols]
     if model.tree is None:
         assert sum(sizes) == len(model.delta)
     else:
@@ -217,10 +215,10 @@ def _triples(block: list[range]) -> set[tuple[int, int, int]]:
 
 def test_at_one_scale_delta_is_how_far_a_weight_is_from_the_generative_one() -> None:
     model = _one()
-    changes = Changes(model)
+    told_of, changes = Loglinear(model), Changes(model)
     assert len(set(model.size.tolist())) > 2
     start = log_rules(model.pruner, model.pruner.history.rounds, model.options.floor)
-    for symbol in (_symbol(changes, "NP"), _symbol(changes, "@S")):
+    for symbol in (_symbol(told_of, "NP"), _symbol(told_of, "@S")):
         truth = {}
         for rule, (parent, left, right) in enumerate(model.grammar.rules.tolist()):
             base, now = (model.model.layout.tensor(v, rule) for v in (start, np.log(model.learned.cells.value)))
@@ -232,46 +230,45 @@ def test_at_one_scale_delta_is_how_far_a_weight_is_from_the_generative_one() -> 
                     f"{n}-{k}" if size > 1 else str(n) for n, size, (_, k) in zip(names, sizes, pairs, strict=False)
                 ]
                 truth[f"{told[0]} -> {' '.join(told[1:])}"] = float(now[x, y, z] - base[x, y, z])
-        up, down = (changes.moved(symbol, "rules", direction, 10**6) for direction in (True, False))
-        assert {changes.describe(one.number): one.delta for one in up + down} == pytest.approx(
+        up, down = (changes.moved(symbol, "rules", sign, 10**6) for sign in (1, -1))
+        assert {told_of.parameter(k): float(model.delta[k]) for k in up + down} == pytest.approx(
             {name: delta for name, delta in truth.items() if abs(delta) > 1e-12}, abs=1e-9
         )
-        assert [one.delta for one in up] == sorted((one.delta for one in up), reverse=True)
-        assert [one.delta for one in down] == sorted(one.delta for one in down)
-        assert changes.moved(symbol, "rules", True, 3) == up[:3]
-        assert changes.moved(symbol, "words", True, 3) == []  # a phrase has none
+        assert model.delta[up].tolist() == sorted(model.delta[up], reverse=True)
+        assert model.delta[down].tolist() == sorted(model.delta[down])
+        assert changes.moved(symbol, "rules", 1, 3) == up[:3]
+        assert changes.moved(symbol, "words", 1, 3) == []  # a phrase has none
 
 
 @ALL
 def test_every_parameter_that_moved_is_told_once(make: Make) -> None:
     model = make()
-    changes = Changes(model)
-    told: list[Moved] = []
+    told_of, changes = Loglinear(model), Changes(model)
+    told: list[int] = []
     for symbol in range(len(model.grammar.symbols)):
-        for kind in GROUPS:
-            for up in (True, False):
-                told += changes.moved(symbol, kind, up, 10**6)
-    assert sorted(one.number for one in told) == np.flatnonzero(model.delta).tolist()
-    assert all(one.delta == model.delta[one.number] for one in told)
-    assert len({changes.describe(one.number) for one in told}) == len(told)
+        for group in GROUPS:
+            for sign in (1, -1):
+                told += changes.moved(symbol, group, sign, 10**6)
+    assert sorted(told) == np.flatnonzero(model.delta).tolist()
+    assert len({told_of.parameter(k) for k in told}) == len(told)
 
 
 def test_names_of_productions() -> None:
-    changes = Changes(_scales())
-    names = [changes.describe(number) for number in range(len(changes.delta))]
+    told = Loglinear(_scales())
+    names = [told.parameter(number) for number in range(len(_scales().delta))]
     assert {"NP-* -> DT-* NN-*", "ROOT -> S-*", "DT-* -> the"} <= set(names)
     assert any(re.fullmatch(r"NP-0\.\.1 -> @?[A-Z]+-2\.\.3 [A-Z]+-0\.\.1", name) for name in names)
     assert any(re.fullmatch(r"NP-[0-3] -> @?[A-Z]+-[0-3] [A-Z]+-[0-3]", name) for name in names)
     assert any(re.fullmatch(r"NN-\* -> \(class \S+\)", name) for name in names)
     assert "NN-* -> (any other)" in names
-    tagger = Changes(_tagger())
-    names = [tagger.describe(number) for number in range(len(tagger.delta))]
+    told = Loglinear(_tagger())
+    names = [told.parameter(number) for number in range(len(_tagger().delta))]
     assert {"ROOT -> DT-*", "DT-* -> NN-*", ".-* -> (end)"} <= set(names)
 
 
 def test_features_of_spans() -> None:
     model = _with_spans()
-    changes, spans = Changes(model), model.spans
+    report_on, changes, spans = Loglinear(model), Changes(model), model.spans
     assert spans is not None
     first = len(changes.production)
     assert len(changes.delta) - first == len(spans.key) == len(model.learned.spans)
@@ -282,17 +279,17 @@ def test_features_of_spans() -> None:
     number = {int(key): first + k for k, key in enumerate(spans.key)}
     told = Counter[str]()
     for item, row in zip(items.tolist(), keys.tolist(), strict=True):
-        (i, j), name = batch.gold.span[item], changes.names.name(int(batch.gold.symbol[item]))
+        (i, j), name = batch.gold.span[item], report_on.name(int(batch.gold.symbol[item]))
         padded = [words[-1], *(words[unit] for unit in batch.words.unit), words[-1]]
         before, begin, end, after = padded[i], padded[i + 1], padded[j], padded[j + 1]
         truth = [f"first {begin}", f"last {end}", f"before {before}", f"after {after}"]
         truth += [f"before {before}, first {begin}", f"last {end}, after {after}"]
         for key, known in zip(row, truth, strict=False):
             if key in number and not any(unit[:1] in ("", " ") for unit in (before, begin, end, after)):
-                assert changes.describe(number[key]) == f"{name}: {known}"
+                assert report_on.parameter(number[key]) == f"{name}: {known}"
                 told[known.split()[0]] += 1
         if row[6] in number:
-            found = re.fullmatch(r".*: (\d+)(?:-(\d+)| or more)? words", changes.describe(number[row[6]]))
+            found = re.fullmatch(r".*: (\d+)(?:-(\d+)| or more)? words", report_on.parameter(number[row[6]]))
             assert found is not None
             assert int(found[1]) <= j - i <= int(found[2] or (found[1] if "more" not in found[0] else 10**6))
             told["words"] += 1
@@ -306,48 +303,50 @@ def test_features_of_spans() -> None:
 # --- the tree of a production
 
 
-def _walk(sketch: Sketch) -> Iterator[Sketch]:
-    yield sketch
-    for child in sketch.children:
-        yield from _walk(child)
-
-
 @pytest.mark.parametrize(("make", "name"), [(_scales, "NP"), (_scales, "NN"), (_tagger, "NN")])
 def test_the_sketch_is_of_the_most_divided_production(make: Make, name: str) -> None:
     model = make()
-    changes, tree = Changes(model), model.tree
+    told, changes, tree = Loglinear(model), Changes(model), model.tree
     assert tree is not None
-    symbol = _symbol(changes, name)
-    sketch = changes.sketch(symbol)
-    assert sketch is not None
-    assert tree.parent[sketch.node.number] == NONE
-    production = int(tree.production[sketch.node.number])
+    symbol = _symbol(told, name)
+    nodes = changes.most_divided(symbol)
+    assert tree.parent[nodes[0]] == NONE
     owner = [*model.grammar.rules[:, 0].tolist(), *(model.grammar.first_tag + model.lexical.tag).tolist()]
-    nodes = Counter(p for p in tree.production.tolist() if owner[p] == symbol)
-    assert nodes[production] == max(nodes.values()) > 1
-    drawn = list(_walk(sketch))
-    for one in drawn:
-        assert len(one.children) + one.omitted == np.count_nonzero(tree.parent == one.node.number)
-        assert all(tree.parent[child.node.number] == one.node.number for child in one.children)
-    own = sorted((-abs(float(model.delta[k])), int(k)) for k in np.flatnonzero(tree.production == production))
-    most = {k for size, k in own[:SKETCHED] if size < 0}
-    assert most <= {one.node.number for one in drawn}
+    sizes = Counter(p for p in tree.production.tolist() if owner[p] == symbol)
+    assert len(nodes) == sizes[int(tree.production[nodes[0]])] == max(sizes.values()) > 1
+    number = {told.parameter(node): node for node in nodes.tolist()}
     (outline,) = (block for block in _section(model, name).blocks if isinstance(block, Outline))
-    labels = _labels(outline.root)
-    assert len(labels) == len(drawn) + sum(one.omitted > 0 for one in drawn)
-    told = [label.split("  ")[0] for label in labels if "that moved less" not in label]
-    assert told == [changes.describe(one.node.number) for one in drawn]
+    drawn = list(_walk(outline.root))
+    for one in drawn:
+        below = np.count_nonzero(tree.parent == number[_production(one)])
+        children = [child for child in one.children if not _omitted(child)]
+        assert all(tree.parent[number[_production(child)]] == number[_production(one)] for child in children)
+        assert len(children) + sum(map(_omitted, one.children)) == below
+    most = sorted((-abs(float(model.delta[k])), int(k)) for k in nodes)[:SKETCHED]
+    assert {k for size, k in most if size < 0} <= {number[_production(one)] for one in drawn}
 
 
-def _labels(branch: Branch) -> list[str]:
-    return [plain(branch.label), *(label for child in branch.children for label in _labels(child))]
+def _walk(branch: Branch) -> Iterator[Branch]:
+    """The nodes that stand for parameters."""
+    if not _omitted(branch):
+        yield branch
+        for child in branch.children:
+            yield from _walk(child)
+
+
+def _production(branch: Branch) -> str:
+    return plain(branch.label).split("  ")[0]
+
+
+def _omitted(branch: Branch) -> int:
+    """How many nodes a line stands for that says that there are more."""
+    more = re.fullmatch(r"\((\d+) that moved less\)", plain(branch.label))
+    return int(more[1]) if more else 0
 
 
 def test_what_is_not_divided_has_no_sketch() -> None:
     whole = Refinement.whole(len(_scales().grammar.rules) + len(_scales().lexical.tag))
     for model in (_one(), _with_tree(_scales(), whole, np.ones(whole.nodes))):
-        changes = Changes(model)
-        assert changes.sketch(_symbol(changes, "NP")) is None
         assert not any(isinstance(block, Outline) for block in _section(model, "NP").blocks)
 
 
@@ -356,7 +355,7 @@ def test_what_is_not_divided_has_no_sketch() -> None:
 
 def test_the_overview(saved: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "160")
-    changes = Changes(_scales())
+    told_of, changes = Loglinear(_scales()), Changes(_scales())
     lines = done("show", "-m", saved["scales"]).lines
     assert lines[0] == "kind: lvg-d"
     kept, dense = int(_scales().complexity().sum()), int(_scales().model.layout.start[-1])
@@ -364,8 +363,8 @@ def test_the_overview(saved: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -
     told = f"{kept:,} of {dense:,} in {rules} rules, {100 * kept / dense:.1f}% of a dense grammar's"
     assert f"rule parameters: {told}" in lines
     rows = {line.split()[0]: line for line in lines if "━" in line}
-    for symbol in range(len(changes.grammar.symbols)):
-        name, extent = changes.names.name(symbol), changes.extent(symbol, changes.names.is_tag(symbol))
+    for symbol in range(len(told_of.grammar.symbols)):
+        name, extent = told_of.name(symbol), changes.extent(symbol, told_of.is_tag(symbol))
         assert rows[name].split()[1] == str(extent.kept)
         assert f" {_scales().size[symbol]}  " in rows[name]
         assert f" {extent.kept:,} of {extent.dense:,}: " in rows[name]
@@ -376,7 +375,7 @@ def test_the_overview_of_one_scale_and_of_a_tagger(saved: dict[str, Path]) -> No
     assert "100.0% of a dense grammar's" in shown
     assert "divided" not in shown
     (row,) = (line for line in shown.splitlines() if line.startswith(" NP "))
-    cells = int(_one().complexity()[_symbol(Changes(_one()), "NP")])
+    cells = int(_one().complexity()[_symbol(Loglinear(_one()), "NP")])
     assert re.search(rf" {cells} in \d+ *$", row)
     shown = done("show", "-m", saved["tagger"]).out
     assert re.search("rules, divided +words, divided", shown)
@@ -395,17 +394,16 @@ def test_what_the_weights_are_measured_from() -> None:
 
 
 def test_a_category(saved: dict[str, Path]) -> None:
-    changes = Changes(_scales())
-    symbol = _symbol(changes, "NP")
+    told, changes = Loglinear(_scales()), Changes(_scales())
+    symbol = _symbol(told, "NP")
     lines = done("show", "-m", saved["scales"], "--symbol", "NP", "--top", "2").lines
     often = sum(node.label == "NP" for tree in toy_trees("dev") for node in tree.subtrees())
     assert lines[0] == f"NP: phrase, 4 subtypes, {often} times"
     assert lines[1].startswith(f"parameters: {_scales().complexity()[symbol]} of ")
     place = lines.index("rules moved up")
-    best, second = changes.moved(symbol, "rules", True, 2)
-    for line, one in zip(lines[place + 1 :], (best, second), strict=False):
-        name = re.escape(changes.describe(one.number))
-        assert re.fullmatch(rf"  {name} +delta \+{one.delta:.3f} +weight {one.weight:.3g}", line)
+    for line, k in zip(lines[place + 1 :], changes.moved(symbol, "rules", 1, 2), strict=False):
+        name = re.escape(told.parameter(k))
+        assert re.fullmatch(rf"  {name} +delta \+{changes.delta[k]:.3f} +weight {changes.weight[k]:.3g}", line)
     assert lines[place + 3] == ""
     assert "the most divided" in lines
     assert any(line.startswith("└─ ") for line in lines)
@@ -415,58 +413,20 @@ def test_a_category(saved: dict[str, Path]) -> None:
 
 
 def test_small_deltas_are_told_from_none() -> None:
-    assert [Moved(0, delta, 1.0).signed_delta for delta in (0.0, 0.5, -0.0004)] == ["0", "+0.500", "-4e-04"]
-
-
-@pytest.mark.parametrize("name", ["one", "tagger"])
-def test_an_unknown_category(saved: dict[str, Path], name: str) -> None:
-    outcome = latree("show", "-m", saved[name], "--symbol", "XP")
-    assert (outcome.code, outcome.out) == (1, "")
-    assert outcome.err.startswith("latree: the model has no category 'XP'; it has ")
-
-
-def test_the_header_and_what_is_refused(saved: dict[str, Path]) -> None:
-    header = json.loads(done("show", "-m", saved["scales"], "--json").out)
-    assert (header["kind"], header["options"]["scales"]) == ("lvg-d", True)
-    outcome = latree("show", "-m", saved["scales"], "--summed")
-    assert (outcome.code, outcome.out) == (1, "")
-    assert "weights that are no probabilities" in outcome.err
+    assert [signed(delta) for delta in (0.0, 0.5, -0.0004)] == ["0", "+0.500", "-4e-04"]
 
 
 # --- the page
 
 
-def _page(model: LoglinearModel, title: str = "", top: int = 3) -> str:
-    return page(replace(report(model, Ask(top, every=True)), title=title))
-
-
 @ALL
 def test_the_page_has_every_category_and_no_loose_ends(make: Make) -> None:
     model = make()
-    changes, read = Changes(model), Reader(_page(model))
-    symbols = range(len(model.grammar.symbols))
+    told, changes = Loglinear(model, Ask(3, every=True)), Changes(model)
+    read, symbols = Reader(page(told.report())), range(len(model.grammar.symbols))
     assert {f"c{symbol}" for symbol in symbols} <= set(read.ids)
     for symbol in symbols:
-        assert changes.names.name(symbol) in read.texts
-        for one in changes.moved(symbol, "words" if changes.names.is_tag(symbol) else "rules", True, 3):
-            assert {changes.describe(one.number), f"delta {one.signed_delta}"} <= set(read.texts)
-    assert ("the most divided" in read.texts) == any(changes.sketch(symbol) is not None for symbol in symbols)
-
-
-def test_the_page_escapes_what_the_model_says() -> None:
-    model = LvgDTagger(options=replace(SMALL, epochs=0), pruner=_hmm(2))
-    model.fit([([f"'>{EVIL}&amp;", "\ud800"], [EVIL, "\x00"])] * 3)
-    model.delta[:] = 1.0
-    model.training = {EVIL: {EVIL: [EVIL]}}
-    text = _page(model, EVIL)
-    assert "<script" not in text
-    assert EVIL in Reader(text).texts
-
-
-def test_the_page_is_written_whole(saved: dict[str, Path], tmp_path: Path) -> None:
-    path = tmp_path / "page.html"
-    outcome = latree("show", "-m", saved["scales"], "--html", path, "--top", "1")
-    assert (outcome.code, outcome.out, outcome.err) == (0, "", f"latree: written to {path}\n")
-    model = load(saved["scales"])
-    assert isinstance(model, LoglinearModel)
-    assert path.read_text(encoding="utf-8") == _page(model, "scales.latree", top=1)
+        assert told.name(symbol) in read.texts
+        for k in changes.moved(symbol, "words" if told.is_tag(symbol) else "rules", 1, 3):
+            assert {told.parameter(k), f"delta {signed(float(changes.delta[k]))}"} <= set(read.texts)
+    assert ("the most divided" in read.texts) == any(len(changes.most_divided(symbol)) for symbol in symbols)

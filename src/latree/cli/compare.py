@@ -8,9 +8,9 @@ from pathlib import Path
 import typer
 
 from latree.cli import common
-from latree.compare.comparison import GrammarComparison, compare_grammars
+from latree.compare.comparison import compare_grammars
 from latree.compare.report import comparison_report
-from latree.compare.runs import Contender, common_labels
+from latree.compare.runs import common_labels
 from latree.errors import LatreeError
 from latree.kinds.parser import Parser
 from latree.report.text import print_report
@@ -44,39 +44,32 @@ def compare(
         raise typer.BadParameter("a comparison takes two models or more: -m FIRST -m SECOND")
     if html is not None and not html.parent.is_dir():
         raise LatreeError(f"{html}: the folder {html.parent} does not exist")
-    comparison = _compare(model, gold, kbest, max_length, jobs, quiet)
-    if comparison.no_product and not quiet:
-        common.note(f"no product of all: {comparison.no_product}")
-    _tell(comparison, gold, html, json_output, quiet)
-
-
-def _tell(comparison: GrammarComparison, gold: str, html: Path | None, as_json: bool, quiet: bool) -> None:
+    contenders = _load(model)
+    trees = _gold(gold, common_labels(contenders), max_length)
+    with common.telling_of_compilation(quiet):
+        comparison = compare_grammars(
+            contenders, trees, kbest, jobs, lambda runs, total: common.with_progress(runs, "parsing", quiet, total)
+        )
+    if comparison["no_product"] and not quiet:
+        common.note(f"no product of all: {comparison['no_product']}")
     report = comparison_report(comparison, gold)
     if html is not None:
         common.write_page(report, html, quiet)
-    if as_json:
-        typer.echo(json.dumps({"gold": gold, **comparison.to_json()}, ensure_ascii=False))
+    if json_output:
+        typer.echo(json.dumps({"gold": gold, **comparison}, ensure_ascii=False))
     else:
         print_report(report)
 
 
-def _compare(paths: list[Path], gold: str, k: int, max_length: int | None, jobs: int, quiet: bool) -> GrammarComparison:
-    contenders = _contenders(paths)
-    trees = _gold(gold, common_labels(contenders), max_length)
-    with common.telling_of_compilation(quiet):
-        return compare_grammars(
-            contenders, trees, k, jobs, lambda runs, total: common.with_progress(runs, "parsing", quiet, total)
-        )
-
-
-def _contenders(paths: list[Path]) -> list[Contender]:
-    contenders = []
+def _load(paths: list[Path]) -> dict[str, Parser]:
+    """The models, by the names that they have in the comparison."""
+    models = {}
     for name, path in zip(_names(paths), paths, strict=True):
         model = common.load_model(path)
         if not isinstance(model, Parser):
             raise LatreeError(f"{path}: a {model.kind} model tags but does not parse; only parsers are compared")
-        contenders.append(Contender(name, model))
-    return contenders
+        models[name] = model
+    return models
 
 
 def _names(paths: list[Path]) -> list[str]:

@@ -8,176 +8,94 @@ counted strictly (`scoring.score`) where models stand side by side, so that the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypedDict
 
 import numpy as np
 
-from latree.arrays import Floats, Longs
-from latree.compare.runs import Contender, Run, run_all
+from latree.arrays import Longs
+from latree.compare.runs import Run, run_all
 from latree.errors import LatreeError
-from latree.inference.grammar import Grammar
 from latree.kinds.parser import Parser
 from latree.kinds.product.model import Product
 from latree.scoring.evalb import COLLINS, flatten
-from latree.scoring.score import Scores, score_trees
+from latree.scoring.score import score_trees
 from latree.text.tree import Tree
 
 PRODUCT = "product"  # what all models together are called
-
-
-class Category(NamedTuple):
-    """A label of the treebank.  A phrase takes in its parts and contexts: NP, @NP and NP^S are one category."""
-
-    label: str
-    is_tag: bool
-
-
-@dataclass(frozen=True)
-class Complexity:
-    """What a model spends, as a whole and on each category; subtypes are None where it has a space of them."""
-
-    subtypes: dict[Category, int] | None  # of the phrases and tags themselves, without parts
-    parameters: dict[Category, int]  # weights that are not zero of productions with that parent; parts count in
-    all_subtypes: int | None  # parts too
-    all_parameters: int  # of all phrases; words are not counted
-
-
-@dataclass(frozen=True)
-class ModelFigures:
-    """All about one model."""
-
-    name: str
-    kind: str
-    scores: Scores
-    oracle_f1: float  # of the best choice from its lists
-    speed: float  # sentences a CPU second
-    stand_ins: int
-    complexity: Complexity
-
-    def to_json(self) -> dict[str, Any]:
-        """The keys of `latree eval --json` and those of its own."""
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            **self.scores.to_json(),
-            "oracle_f1": self.oracle_f1,
-            "sentences_per_cpu_second": self.speed,
-            "stand_ins": self.stand_ins,
-            "subtypes": self.complexity.all_subtypes,
-            "parameters": self.complexity.all_parameters,
-        }
-
-
-@dataclass(frozen=True)
-class GrammarComparison:
-    """Figures of several models on the same sentences; the product of all, where there is one, comes last."""
-
-    models: list[ModelFigures]
-    has_product: bool
-    no_product: str  # why there is none
-    sentences: int
-    k: int  # trees of a list at most
-    same_best: Floats  # [models, models] share of sentences with the same best tree
-    shared_lists: Floats  # [models, models] mean share of a list that is in the other too
-
-    @property
-    def names(self) -> list[str]:
-        return [model.name for model in self.models]
-
-    @property
-    def grammars(self) -> list[ModelFigures]:
-        """The models that were given, without their product."""
-        return self.models[:-1] if self.has_product else self.models
-
-    def labels(self) -> dict[str, int]:
-        """Gold brackets of each label that any tree has, the most frequent first."""
-        counts = [model.scores.labels for model in self.models]
-        gold = counts[0].gold
-        found = {label for one in counts for label in one.gold | one.test}
-        return {label: gold[label] for label in sorted(found, key=lambda label: (-gold[label], label))}
-
-    def categories(self, *, tags: bool) -> list[Category]:
-        """Those of any model, the most complex first."""
-        found: Counter[Category] = Counter()
-        for model in self.grammars:
-            for numbers in (model.complexity.parameters, model.complexity.subtypes or {}):
-                found.update({one: number for one, number in numbers.items() if one.is_tag == tags})
-        return sorted(found, key=lambda one: (-found[one], one))
-
-    def to_json(self) -> dict[str, Any]:
-        """The figures by fixed names; lists and matrices are in the order of `models`."""
-        return {
-            "sentences": self.sentences,
-            "kbest": self.k,
-            "models": [model.to_json() for model in self.models],
-            "no_product": self.no_product or None,
-            "same_best": self.same_best.tolist(),
-            "shared_lists": self.shared_lists.tolist(),
-            "complexity": {
-                name: {one.label: self._spent(one) for one in self.categories(tags=tags)}
-                for name, tags in (("phrases", False), ("tags", True))
-            },
-        }
-
-    def _spent(self, category: Category) -> dict[str, Any]:
-        spent = [model.complexity for model in self.grammars]
-        return {
-            "subtypes": [None if one.subtypes is None else one.subtypes.get(category, 0) for one in spent],
-            "parameters": [one.parameters.get(category, 0) for one in spent],
-        }
-
-
 Watch = Callable[[Iterable[Run], int], Iterable[Run]]
+Matrix = list[list[float]]
+
+
+class Spent(TypedDict):
+    """What models spend on the symbols of a label, in the order of the models."""
+
+    subtypes: list[int | None]  # of the phrases and tags themselves, without parts; None of a space of them
+    parameters: list[int]  # weights that are not zero of productions with that parent; parts count in
+
+
+class Comparison(TypedDict):
+    """Figures of several models on the same sentences, by the names that `latree compare --json` has for them."""
+
+    sentences: int
+    kbest: int  # trees of a list at most
+    models: list[dict[str, Any]]  # all about each model; the product of all, where there is one, comes last
+    no_product: str | None  # why there is none
+    same_best: Matrix  # [models, models] share of sentences with the same best tree
+    shared_lists: Matrix  # [models, models] mean share of a list that is in the other too
+    complexity: dict[str, dict[str, Spent]]  # of phrases and of tags; the product is left out
 
 
 def compare_grammars(
-    contenders: Sequence[Contender],
+    models: Mapping[str, Parser],
     gold: Sequence[Tree],
     k: int = 50,
     jobs: int = 1,
     watch: Watch = lambda runs, total: runs,
-) -> GrammarComparison:
+) -> Comparison:
     """Parse the gold trees' words with every model and with the product of all, and compare what they say.
 
     `gold` is cleaned by the label rules that the models share (`common_labels`); `watch` sees the runs, one a model.
     """
-    if len(contenders) < 2 or not gold:
+    if len(models) < 2 or not gold:
         raise LatreeError("a comparison takes two models or more, and a gold tree or more")
-    entries, no_product = _with_product(contenders)
+    product, no_product = _product(list(models.values()))
+    entries = [*models.items(), *((PRODUCT, one) for one in product)]
     sentences = [tree.words() for tree in gold]
-    runs = list(watch(run_all([one.model for one in entries], sentences, k, jobs), len(entries)))
-    return GrammarComparison(
-        models=[_figures(entry, own, gold) for entry, own in zip(entries, runs, strict=True)],
-        has_product=not no_product,
-        no_product=no_product,
+    runs = list(watch(run_all([model for _, model in entries], sentences, k, jobs), len(entries)))
+    return Comparison(
         sentences=len(gold),
-        k=k,
+        kbest=k,
+        models=[_figures(*entry, own, gold) for entry, own in zip(entries, runs, strict=True)],
+        no_product=no_product,
         same_best=overlap_matrix(runs, same_best),
         shared_lists=overlap_matrix(runs, shared_lists),
+        complexity=complexity_of(list(models.values())),
     )
 
 
-def _with_product(contenders: Sequence[Contender]) -> tuple[list[Contender], str]:
-    """The models and, where they can be multiplied, their product; else why they cannot."""
+def _product(models: Sequence[Parser]) -> tuple[list[Parser], str | None]:
+    """The product of the models; or none, and why they cannot be multiplied."""
     try:
-        return [*contenders, Contender(PRODUCT, Product([one.model for one in contenders]))], ""
+        return [Product(models)], None
     except LatreeError as error:
-        return list(contenders), str(error)
+        return [], str(error)
 
 
-def _figures(contender: Contender, own: Run, gold: Sequence[Tree]) -> ModelFigures:
-    model, root = contender.model, contender.model.labels.root
-    return ModelFigures(
-        name=contender.name,
-        kind=model.kind,
-        scores=score_trees(gold, own.best, wrapper=root),
-        oracle_f1=oracle_f1(gold, own, root),
-        speed=len(gold) / max(own.cpu_seconds, 1e-9),
-        stand_ins=own.stand_ins,
-        complexity=complexity_of(model),
-    )
+def _figures(name: str, model: Parser, own: Run, gold: Sequence[Tree]) -> dict[str, Any]:
+    """All about one model: the keys of `latree eval --json`, and its own."""
+    subtypes, parameters = model.subtype_counts(), model.complexity()
+    return {
+        "name": name,
+        "kind": model.kind,
+        **score_trees(gold, own.best, wrapper=model.labels.root).to_json(),
+        "oracle_f1": oracle_f1(gold, own, model.labels.root),  # of the best choice from its lists
+        "sentences_per_cpu_second": len(gold) / max(own.cpu_seconds, 1e-9),
+        "stand_ins": own.stand_ins,
+        "subtypes": None if subtypes is None else int(subtypes.sum()),  # parts too
+        "parameters": int(parameters[: model.grammar.first_tag].sum()),  # of all phrases; words are not counted
+    }
 
 
 # -- overlap
@@ -195,13 +113,9 @@ def shared_lists(first: Run, second: Run) -> float:
     return float(np.mean([len(one.keys() & other.keys()) / min(len(one), len(other)) for one, other in pairs]))
 
 
-def overlap_matrix(runs: Sequence[Run], overlap: Callable[[Run, Run], float]) -> Floats:
-    """[runs, runs] the overlap of all pairs; it is symmetric, and of a run with itself one."""
-    table = np.ones((len(runs), len(runs)))
-    for i, first in enumerate(runs):
-        for j in range(i):
-            table[i, j] = table[j, i] = overlap(first, runs[j])
-    return table
+def overlap_matrix(runs: Sequence[Run], overlap: Callable[[Run, Run], float]) -> Matrix:
+    """[runs, runs] the overlap of all pairs."""
+    return [[overlap(first, second) for second in runs] for first in runs]
 
 
 # -- oracles
@@ -239,21 +153,33 @@ def best_f1(choices: Sequence[Longs], gold: int) -> float:
 # -- complexity
 
 
-def complexity_of(model: Parser) -> Complexity:
-    """What a model spends, by category and as a whole."""
-    grammar, subtypes, parameters = model.grammar, model.subtype_counts(), model.complexity()
-    whole = np.array([symbol.kind != "part" for symbol in grammar.symbols])
-    return Complexity(
-        subtypes=None if subtypes is None else _by_category(grammar, np.where(whole, subtypes, 0)),
-        parameters=_by_category(grammar, parameters),
-        all_subtypes=None if subtypes is None else int(subtypes.sum()),
-        all_parameters=int(parameters[: grammar.first_tag].sum()),
-    )
+def complexity_of(models: Sequence[Parser]) -> dict[str, dict[str, Spent]]:
+    """What models spend on phrases and on tags, by label, the most complex first.
+
+    A phrase takes in its parts and contexts: NP, @NP and NP^S are one.
+    """
+    parameters = [_by_label(model, model.complexity()) for model in models]
+    subtypes = [None if model.subtype_counts() is None else _by_label(model, _whole(model)) for model in models]
+    total: Counter[tuple[bool, str]] = sum((one for one in (*parameters, *subtypes) if one is not None), Counter())
+    spent = {
+        one: Spent(
+            subtypes=[None if numbers is None else numbers[one] for numbers in subtypes],
+            parameters=[numbers[one] for numbers in parameters],
+        )
+        for one in sorted(total, key=lambda one: (-total[one], one))
+    }
+    kinds = (("phrases", False), ("tags", True))
+    return {name: {label: spent[is_tag, label] for is_tag, label in spent if is_tag == tags} for name, tags in kinds}
 
 
-def _by_category(grammar: Grammar, numbers: Longs) -> dict[Category, int]:
-    """Numbers of symbols, added up; categories without any are left out."""
-    found: Counter[Category] = Counter()
-    for symbol, number in zip(grammar.symbols, numbers.tolist(), strict=True):
-        found[Category(symbol.label, symbol.kind == "tag")] += number
-    return dict(+found)
+def _whole(model: Parser) -> Longs:
+    """[symbols] subtypes, without those of parts."""
+    return np.array([symbol.kind != "part" for symbol in model.grammar.symbols]) * model.subtype_counts()
+
+
+def _by_label(model: Parser, numbers: Longs) -> Counter[tuple[bool, str]]:
+    """Numbers of symbols, added up for tags and others of each label."""
+    totals: Counter[tuple[bool, str]] = Counter()
+    for symbol, number in zip(model.grammar.symbols, numbers.tolist(), strict=True):
+        totals[symbol.kind == "tag", symbol.label] += number
+    return totals

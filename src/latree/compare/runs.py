@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -18,22 +17,13 @@ from latree.text.tree import Tree
 _WARM = 4  # sentences that are parsed before the clock starts: kernels are compiled, projections made
 
 
-@dataclass(frozen=True)
-class Contender:
-    """A model to compare, and what it is called."""
-
-    name: str
-    model: Parser
-
-
-def common_labels(contenders: Sequence[Contender]) -> LabelRules:
+def common_labels(models: Mapping[str, Parser]) -> LabelRules:
     """The rules that clean the gold trees; models that do not share them cannot be right on the same trees."""
-    first, *others = contenders
-    rules = first.model.labels.for_scoring()
-    for other in others:
-        if other.model.labels.for_scoring() != rules:
+    (first, rules), *others = ((name, model.labels.for_scoring()) for name, model in models.items())
+    for name, other in others:
+        if other != rules:
             raise LatreeError(
-                f"{first.name} and {other.name} were trained with different label rules; no gold tree is right for both"
+                f"{first} and {name} were trained with different label rules; no gold tree is right for both"
             )
     return rules
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from latree.report.plots import COLOURS, draw
 from latree.report.text import greatest, used_columns, written
-from latree.report.value import ARROW, Inline, Link, Report, Strong, legible
+from latree.report.value import ARROW, Inline, Link, Report, Section, Strong, legible
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -22,7 +21,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 def page(report: Report) -> str:
     """The whole page."""
     sizes = [section.size for section in report.sections if section.size is not None]
-    groups: dict[str, list[Any]] = {}
+    groups: dict[str, list[Section]] = {}
     for section in report.sections:
         groups.setdefault(section.group, []).append(section)
     style = Markup((TEMPLATES / "page.css").read_text(encoding="utf-8"))
@@ -48,7 +47,7 @@ def _environment() -> Environment:
     return made
 
 
-def _clean(value: Any) -> Any:
+def _clean(value: object) -> object:
     """Texts without control characters, which no page may have; what is markup already has been cleaned."""
     return legible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from latree.report.value import Bars, Dot, Plot, Scatter, legible
 
@@ -24,7 +24,7 @@ class Shape:
     """An element of a drawing; `about` is told where one points at it, `target` is where it leads."""
 
     tag: str
-    attributes: dict[str, Any]
+    attributes: dict[str, str]
     text: str = ""
     about: str = ""
     target: str = ""
@@ -126,7 +126,8 @@ def decimal_steps(low: float, high: float) -> list[int]:
 def _map(plot: Scatter) -> Iterator[Shape]:
     """Points as circles, the heaviest on top, marks among them, and the names of the heaviest."""
     x, y = _plane(plot)
-    yield Shape("rect", {"class": "border", "x": 0.5, "y": 0.5, "width": WIDTH - 1, "height": MAP_HEIGHT - 1})
+    border = {"x": "0.5", "y": "0.5", "width": f"{WIDTH - 1}", "height": f"{MAP_HEIGHT - 1}"}
+    yield Shape("rect", {"class": "border"} | border)
     by_weight = sorted(plot.dots, key=lambda dot: -dot.weight)
     for dot in reversed(by_weight):
         radius = 4.0 if dot.radius is None else min(dot.radius * x.unit, MAP_HEIGHT / 4)
@@ -202,7 +203,7 @@ def _text(x: float, y: float, text: str, anchor: str) -> Shape:
     return Shape("text", {"class": "faint", "x": _px(x), "y": _px(y), "text-anchor": anchor}, text)
 
 
-def _coloured(group: int) -> dict[str, Any]:
+def _coloured(group: int) -> dict[str, str]:
     return {"class": f"g{group % COLOURS}"}
 
 

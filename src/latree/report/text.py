@@ -72,7 +72,7 @@ def _block(block: Block, indent: str) -> Iterator[str | RichTable]:
     if isinstance(block, Table):
         yield from _headed(block) if any(column.head for column in block.columns) else _rows(block, indent)
     elif isinstance(block, Flow):
-        told = (f"{plain(text)} {block.pattern.format(figure)}" for text, figure in block.items)
+        told = (f"{plain(text)} {figure:.3f}" for text, figure in block.items)
         yield f"{indent}{title}{', '.join(told)}"
     elif isinstance(block, Examples):
         yield f"{indent}{title}{' | '.join(block.phrases)}"
@@ -133,7 +133,7 @@ def _headed(table: Table) -> Iterator[str | RichTable]:
     from rich.text import Text  # plain texts, as a label may look like rich's markup
 
     if table.title:
-        yield from ("", f"{table.title}: {table.about}" if table.about else table.title)
+        yield from ("", table.title)
     made = RichTable(box=SIMPLE_HEAD, pad_edge=False, caption_justify="left")
     made.caption = Text(legible(table.caption)) if table.caption else None
     used = used_columns(table)

@@ -50,7 +50,6 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     title: str = ""
-    about: str = ""  # what the figures are
     caption: str = ""
 
 
@@ -60,7 +59,6 @@ class Flow:
 
     items: tuple[tuple[Inline, float], ...]
     title: str = ""
-    pattern: str = "{:.3f}"
 
 
 @dataclass(frozen=True)
@@ -194,7 +192,7 @@ def prefixed(value: Value, prefix: str) -> Value:
     return made
 
 
-def to_json(value: Any) -> Any:
+def to_json(value: object) -> object:
     """The report as data: blocks say what they are, texts are plain, numbers are numbers."""
     if isinstance(value, Link | Strong):
         return plain((value,))
