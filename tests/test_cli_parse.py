@@ -71,7 +71,8 @@ def test_json_a_sentence(objective: str) -> None:
     assert [one["tokens"] for one in found] == [tree.words() for tree in toy_trees("test")]
     for one in found:
         assert set(one) == {
-            *("tokens", "status", "reason", "log_joint", "log_marginal", "probability", "tree", "constituents")
+            *("tokens", "status", "reason", "log_joint", "log_marginal", "probability", "tree", "constituents"),
+            "unknown",
         }
         assert Tree.read(one["tree"]).words() == one["tokens"]
         assert one["log_joint"] <= one["log_marginal"] < 0
@@ -98,7 +99,7 @@ def test_parentheses_and_other_scripts_go_through() -> None:
         tree = done("parse", "-m", model("pcfg"), stdin=text).out
         assert "-LRB-" in tree
         assert Tree.read(tree).words() == words
-    unseen = ["the", "Müßiggänger", "眠る", "."]
+    unseen = ["the", "teacher", "Müßiggänger", "眠る", "."]
     assert Tree.read(done("parse", "-m", model("pcfg"), stdin=" ".join(unseen)).out).words() == unseen
 
 

@@ -94,11 +94,12 @@ def test_a_pipe_waits_for_a_batch_and_no_longer() -> None:
     with process("tag", "-m", model("hmm")) as running:
         assert running.stdin is not None
         assert running.stdout is not None
-        running.stdin.write(f"{SLEEPS}\n" * 33)
-        running.stdin.flush()
-        lines = [running.stdout.readline() for _ in range(32)]  # while the input is still open
+        for lines in (1, 2, 40, 1):  # each answered while the input is still open
+            running.stdin.write(f"{SLEEPS}\n" * lines)
+            running.stdin.flush()
+            assert [running.stdout.readline() for _ in range(lines)] == ["the/DT teacher/NN sleeps/VB ./.\n"] * lines
         running.stdin.close()
-        assert [*lines, *running.stdout] == ["the/DT teacher/NN sleeps/VB ./.\n"] * 33
+        assert running.stdout.read() == ""
 
 
 @pytest.mark.parametrize("options", [[], ["--jobs", "2"], ["--kbest", "1"]])

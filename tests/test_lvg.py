@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -288,3 +289,20 @@ def test_seeds(train: list[Tree]) -> None:
 def test_nothing_to_train_on() -> None:
     with pytest.raises(LatreeError, match="no trees with words"):
         Lvg().fit([Tree.read("(S (-NONE- *T*))")])
+
+
+def test_a_trimmed_model_is_smaller_and_still_a_distribution(model: Lvg, dev: list[Tree], tmp_path: Path) -> None:
+    smaller = model.trimmed(words=0.5, rules=1e-2)
+    sums = smaller.layout.parent_counts(smaller.theta)
+    assert np.allclose(sums[sums > 0], 1.0)
+    assert (smaller.theta[smaller.theta > 0] >= 1e-2).all()
+    assert (np.diff(smaller.lexicon.word_ptr) > 0).all()  # no word is lost
+    assert smaller.parse(dev[0].words()).tree is not None
+    for name, one in (("whole", model), ("trimmed", smaller)):
+        one.save(tmp_path / name)
+    assert (tmp_path / "trimmed").stat().st_size < (tmp_path / "whole").stat().st_size
+
+
+def test_trimming_by_nothing_changes_nothing(model: Lvg, dev: list[Tree]) -> None:
+    words = dev[0].words()
+    assert np.isclose(model.trimmed(words=0.0, rules=0.0).parse(words).log_marginal, model.parse(words).log_marginal)

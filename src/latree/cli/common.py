@@ -16,6 +16,7 @@ import typer
 from latree.errors import LatreeError
 from latree.kinds.registry import all_kinds, kind_named, load
 from latree.text.formats import format_by_name, open_text, read_conllu, read_trees
+from latree.text.standard_input import input_waiting
 from latree.text.tokenize import tokens_of
 
 if TYPE_CHECKING:
@@ -34,7 +35,11 @@ def names_of(trait: str) -> str:
 InputFormat = Literal["text", "ptb", "conllu"]
 
 MODEL = typer.Option(
-    None, "-m", "--model", metavar="FILE", help="The model file.  [default: the English grammar that comes with latree]"
+    None,
+    "-m",
+    "--model",
+    metavar="MODEL",
+    help="The model: a file, or the name of one that comes with latree (`latree models`).  [default: english]",
 )
 INPUTS = typer.Argument(
     None,
@@ -109,6 +114,8 @@ def read_sentences(
 ) -> Iterator[list[str]]:
     """The words of every sentence of every input: lines of text, or the words of trees or of CoNLL-U."""
     for path in inputs or ["-"]:
+        if path == "-" and sys.stdin.isatty():
+            note("reading from the terminal; Ctrl-D ends it")
         chosen = form or format_of(path)
         if chosen == "text":
             yield from _text_sentences(path, tokenize)
@@ -137,31 +144,33 @@ def _text_sentences(path: str, tokenize: bool) -> Iterator[list[str]]:
 def analyse(
     model: Model, inputs: Sequence[str] | None, sentences: Iterable[Sequence[str]], jobs: int, objective: Any
 ) -> Generator[Any, None, None]:
-    """The best analysis of every sentence, in batches; one at a time where they are typed."""
+    """The best analysis of every sentence, in batches; from standard input, of what has come."""
     from latree.kinds.jobs import analyse_all
+    from latree.kinds.model import batches
 
-    if at_terminal(inputs):
-        # Whoever types a line is waiting for its result, not for the other lines of a batch.
-        for tokens in sentences:
-            yield from model.analyse([tokens], objective)
+    if "-" in (inputs or ["-"]) and (jobs == 1 or sys.stdin.isatty()):
+        # Whoever writes a line is waiting for its result, not for the other lines of a batch.
+        for batch in batches(sentences, input_waiting):
+            yield from model.analyse(batch, objective)
     else:
         yield from analyse_all(model, sentences, jobs, objective)
 
 
-def at_terminal(inputs: Sequence[str] | None) -> bool:
-    """Whether the sentences are typed, in which case the user is told that it is their turn."""
-    typed = "-" in (inputs or ["-"]) and sys.stdin.isatty()
-    if typed:
-        note("reading from the terminal; Ctrl-D ends it")
-    return typed
+FEW_WORDS = 3  # of fewer nothing is said
+MOSTLY = 0.5  # share of unknown words above which the user is told
+TOLD_ONE_BY_ONE = 5  # sentences
 
 
 class Tally:
     """Reports what was not plainly done, sentence by sentence, and sums it up at the end."""
 
-    def __init__(self) -> None:
+    def __init__(self, model: Model) -> None:
+        self.model = model
         self.sentences = 0
         self.troubled = 0
+        self.words = 0
+        self.unknown = 0  # words
+        self.guessed = 0  # sentences that consist of these for the most part
 
     def watch(self, analyses: Generator[T, None, None]) -> Generator[T, None, None]:
         """Hand analyses on, or lists of which the first tells; where kernels must be compiled first, that is told.
@@ -180,10 +189,24 @@ class Tally:
         if analysis.status in ("recovered", "failed"):
             self.troubled += 1
             note(f"sentence {self.sentences}: {analysis.status}: {analysis.reason}; a stand-in is given")
+        words = [token for token in analysis.tokens if any(map(str.isalpha, token))]
+        self._count_unknown(len(words), len(self.model.unknown(words)))
+
+    def _count_unknown(self, words: int, unknown: int) -> None:
+        self.words += words
+        self.unknown += unknown
+        if words >= FEW_WORDS and unknown > MOSTLY * words:
+            self.guessed += 1
+            if self.guessed <= TOLD_ONE_BY_ONE:
+                note(f"sentence {self.sentences}: training never saw {unknown} of its {words} words; expect a guess")
 
     def close(self) -> None:
         if self.troubled:
             note(f"{self.troubled} of {self.sentences} sentences have a stand-in")
+        if self.guessed > TOLD_ONE_BY_ONE:
+            note(f"{self.guessed} of {self.sentences} sentences are mostly of words that training never saw")
+        if self.sentences > 1 and self.unknown > MOSTLY * self.words:
+            note(f"training never saw {self.unknown} of {self.words} words: is this the model for this text?")
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, cast
@@ -32,9 +33,9 @@ _MODELS = typer.Option(
     None,
     "-m",
     "--model",
-    metavar="FILE",
-    help=f"The model file; several ({common.names_of('multiplies')}) choose the trees together.  [default: the "
-    "English grammar that comes with latree]",
+    metavar="MODEL",
+    help="The model: a file, or the name of one that comes with latree (`latree models`); several "
+    f"({common.names_of('multiplies')}) choose the trees together.  [default: english]",
 )
 _KBEST = typer.Option(
     0,
@@ -94,29 +95,28 @@ def parse(
         _prune_less(parser)
     if alone:
         common.leave_out_pruner(parser)
-    semantic = _with_vectors(parser) if vectors else None
+    writer = _Writer(parser, _with_vectors(parser) if vectors else None, scores, json_lines, draw)
     sentences = common.read_sentences(inputs, form, tokenize=tokenize, labels=parser.labels)
-    tally = common.Tally()
+    tally = common.Tally(parser)
     if kbest and jobs > 1:
         common.note("--kbest runs in one process; --jobs is left aside")
     if kbest:
-        with closing(tally.watch(_lists(parser, inputs, sentences, kbest, objective))) as ranked:
+        with closing(tally.watch(_lists(parser, sentences, kbest, objective))) as ranked:
             for best in ranked:
                 for rank, one in enumerate(best, start=1):
-                    _show(one, scores, json_lines, draw, semantic, rank)
+                    writer.show(one, rank)
                 if not json_lines:
                     common.emit("")
     else:
         with closing(tally.watch(common.analyse(parser, inputs, sentences, jobs, objective))) as results:
             for one in results:
-                _show(one, scores, json_lines, draw, semantic)
+                writer.show(one)
     tally.close()
 
 
 def _lists(
-    parser: Parser, inputs: list[str], sentences: Iterator[list[str]], k: int, objective: Objective
+    parser: Parser, sentences: Iterator[list[str]], k: int, objective: Objective
 ) -> Generator[list[Parse], None, None]:
-    common.at_terminal(inputs)
     for tokens in sentences:
         yield parser.kbest(tokens, k, objective)
 
@@ -148,25 +148,33 @@ def _with_vectors(parser: Parser) -> Svs:
     return cast("Svs", parser)
 
 
-def _show(
-    one: Parse, scores: bool, json_lines: bool, draw: bool, semantic: Svs | None, rank: int | None = None
-) -> None:
-    vectors = None if semantic is None else _vectors(semantic, one)
-    if json_lines:
-        place = {} if rank is None else {"rank": rank}
-        found = {} if vectors is None else {"vectors": [_vector_json(vector) for vector in vectors]}
-        common.emit(json.dumps(one.to_json() | place | found, ensure_ascii=False))
-        return
-    lines = [] if vectors is None else [*map(_vector_line, vectors), *([] if rank is not None else [""])]
-    common.emit("\n".join([_text(one, scores, draw), *lines]))
+@dataclass(frozen=True)
+class _Writer:
+    """Writes parses as the user wants them."""
 
+    parser: Parser
+    semantic: Svs | None  # the parser, where vectors are wanted
+    scores: bool
+    json_lines: bool
+    draw: bool
 
-def _text(one: Parse, scores: bool, draw: bool) -> str:
-    numbers = f"{one.log_joint:.6f}\t{one.log_marginal:.6f}\t{one.probability:.6g}\t{one.status}"
-    if draw and one.tree is not None:
-        picture = draw_tree(one.tree, get_terminal_size().columns if sys.stdout.isatty() else None)
-        return f"{numbers}\n{picture}\n" if scores else f"{picture}\n"
-    return f"{numbers}\t{one}" if scores else str(one)
+    def show(self, one: Parse, rank: int | None = None) -> None:
+        vectors = None if self.semantic is None else _vectors(self.semantic, one)
+        if self.json_lines:
+            place = {} if rank is None else {"rank": rank}
+            concepts = {} if vectors is None else {"vectors": [_vector_json(vector) for vector in vectors]}
+            facts = one.to_json() | {"unknown": self.parser.unknown(one.tokens)} | place | concepts
+            common.emit(json.dumps(facts, ensure_ascii=False))
+            return
+        lines = [] if vectors is None else [*map(_vector_line, vectors), *([] if rank is not None else [""])]
+        common.emit("\n".join([self._text(one), *lines]))
+
+    def _text(self, one: Parse) -> str:
+        numbers = f"{one.log_joint:.6f}\t{one.log_marginal:.6f}\t{one.probability:.6g}\t{one.status}"
+        if self.draw and one.tree is not None:
+            picture = draw_tree(one.tree, get_terminal_size().columns if sys.stdout.isatty() else None)
+            return f"{numbers}\n{picture}\n" if self.scores else f"{picture}\n"
+        return f"{numbers}\t{one}" if self.scores else str(one)
 
 
 # -- vectors over concepts

@@ -35,7 +35,7 @@ def tag(
     tagger = common.load_model(model)
     if alone:
         common.leave_out_pruner(tagger)
-    tally = common.Tally()
+    tally = common.Tally(tagger)
     for path in inputs or ["-"]:
         if not json_lines and (form or common.format_of(path)) == "conllu":
             _tag_conllu(tagger, path, tally, jobs, objective)
@@ -44,7 +44,7 @@ def tag(
         with closing(tally.watch(_taggings(tagger, path, sentences, jobs, objective))) as results:
             for one in results:
                 if json_lines:
-                    common.emit(json.dumps(one.to_json(), ensure_ascii=False))
+                    common.emit(json.dumps(one.to_json() | {"unknown": tagger.unknown(one.tokens)}, ensure_ascii=False))
                 else:
                     pairs = zip(one.tokens, one.tags, strict=True)
                     common.emit(" ".join(f"{word}{separator}{name}" for word, name in pairs))

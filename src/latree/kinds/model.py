@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, NoReturn, Self, TypeVar
@@ -42,13 +42,16 @@ LOOSER = (1e-2, 1e-4, 1e-8, 0.0)  # what thresholds are multiplied by, where pru
 Item = TypeVar("Item")
 
 
-def batches(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """Items in lists of up to BATCH; when the source fails, what it gave before comes first, then its error."""
+def batches(items: Iterable[Item], more: Callable[[], bool] = lambda: True) -> Iterator[list[Item]]:
+    """Items in lists of up to BATCH, shorter where no `more` are at hand.
+
+    When the source fails, what it gave before comes first, then its error.
+    """
     batch: list[Item] = []
     try:
         for item in items:
             batch.append(item)
-            if len(batch) == BATCH:
+            if len(batch) == BATCH or not more():
                 yield batch
                 batch = []
     except LatreeError:
@@ -235,6 +238,11 @@ class ForestModel(ABC, Generic[Result]):
     def likeliest_tag(self, word: str, first: bool) -> str:
         """The likeliest tag of a word by itself."""
         return self.grammar.tags[int(np.argmax(self.lexicon.tag_given_word(word, first)))].label
+
+    def unknown(self, tokens: Sequence[str]) -> list[int]:
+        """The places, from 0, of the words that training never saw, in lower case neither."""
+        known = self.lexicon.is_known
+        return [i for i, word in enumerate(tokens) if not (known(word) or known(word.lower()))]
 
     # -- analyses
 

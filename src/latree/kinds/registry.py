@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from latree import kinds
-from latree.data import english
+from latree.data import DEFAULT, shipped
 from latree.errors import LatreeError
 from latree.kinds.options import ModelOptions
 
@@ -107,10 +107,13 @@ def from_state(kind: str, header: Header, arrays: Arrays) -> Model:
 
 
 def load(path: str | Path | None = None) -> Model:
-    """The model in a file that `save` wrote; without a file, the English grammar that ships with latree."""
+    """The model in a file that `save` wrote, or one that comes with latree, by its name.
+
+    Without either it is the English grammar.
+    """
     from latree import files  # not before a file is to be read: this module is asked for names, and must be light
 
-    path = english() if path is None else path
+    path = shipped().get(str(path or DEFAULT), Path(path or DEFAULT))
     header, arrays = files.load(path)
     try:
         return from_state(header["kind"], header, arrays)

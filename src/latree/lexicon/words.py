@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -99,6 +99,14 @@ class Lexicon:
         signatures, signature_count = _signature_counts(names, [tag for *_, tag in rare], tags)
         pairs = _pair_counts(kept, {word: index for index, word in enumerate(frequency)}, tags)
         return cls(tuple(frequency), signatures, *pairs, signature_count, chosen, options)
+
+    def trimmed(self, least: float) -> Lexicon:
+        """A lexicon without the pairs of smaller counts; each word keeps its most frequent pair."""
+        words = np.repeat(np.arange(len(self.vocabulary)), np.diff(self.word_ptr))
+        best = np.maximum.reduceat(self.pair_count, self.word_ptr[:-1])[words]
+        kept = self.pair_count >= np.minimum(least, best)
+        ptr = np.concatenate([[0], np.cumsum(np.bincount(words[kept], minlength=len(self.vocabulary)))])
+        return replace(self, word_ptr=ptr, pair_tag=self.pair_tag[kept], pair_count=self.pair_count[kept])
 
     # --- totals
 
@@ -232,6 +240,7 @@ class Lexicon:
     def to_arrays(self) -> Arrays:
         """The arrays of a model file; words are UTF-8 bytes, one a line."""
         arrays: Arrays = {name: getattr(self, name).astype(kind) for name, kind in _ARRAYS.items()}
+        arrays["pair_tag"] = self.pair_tag.astype(np.min_scalar_type(self.tags))  # most of a file are these
         return arrays | {name: pack_strings(getattr(self, name)) for name in _STRINGS}
 
     @classmethod

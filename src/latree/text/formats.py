@@ -8,7 +8,6 @@ from __future__ import annotations
 import gzip
 import io
 import re
-import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from conllu.parser import parse_line
 
 from latree.errors import InputError, LatreeError
 from latree.text.labels import LabelRules
+from latree.text.standard_input import standard_input
 from latree.text.tree import Tree, read_brackets
 
 Format = Literal["ptb", "conllu"]
@@ -43,7 +43,7 @@ def _name(path: str | Path) -> str:
 def open_text(path: str | Path) -> Iterator[Iterator[str]]:
     """The lines of a UTF-8 file, plain or gzip by its content; "-" is standard input."""
     if str(path) == "-":
-        yield _decode(sys.stdin.buffer, _name(path))
+        yield _decode(standard_input(), _name(path))
         return
     try:
         raw = open(path, "rb")  # noqa: SIM115 (closed by the `with` below, outside this `try`)

@@ -63,6 +63,15 @@ class Subtyped(ForestModel[Any]):
         found.prepare()  # what is made when asked for is made by the copy, not by this
         return found
 
+    def trimmed(self, words: float = 0.03, rules: float = 1e-5) -> Self:
+        """A smaller model, without expected counts of words and probabilities of rules below these."""
+        smaller = copy(self)
+        smaller.lexicon = self.lexicon.trimmed(words)
+        smaller.theta = np.where(self.theta < rules, 0.0, self.theta)
+        self.layout.normalise(smaller.theta)
+        smaller.prepare()
+        return smaller
+
     def smoothed_rules(self, state: Refined, counts: Floats) -> Floats:
         """The rules' weights for sentences not seen in training."""
         return state.theta
