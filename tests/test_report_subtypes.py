@@ -109,7 +109,11 @@ def test_words_are_shares_of_the_lexicon() -> None:
     symbol = _symbol(subtypes, "NN")
     first = int(model.layout.tag_columns[symbol - model.grammar.first_tag])
     for subtype in range(subtypes.subtypes(symbol)):
-        assert subtypes.words(symbol, subtype, 4) == lexicon.top_words(first + subtype, 4)
+        pairs = np.flatnonzero(lexicon.pair_tag == first + subtype)
+        top = pairs[np.argsort(-lexicon.pair_count[pairs], kind="stable")][:4]
+        words = [lexicon.vocabulary[k] for k in np.searchsorted(lexicon.word_ptr, top, side="right") - 1]
+        shares = lexicon.pair_count[top] / lexicon.tag_count[first + subtype]
+        assert subtypes.words(symbol, subtype, 4) == list(zip(words, shares.tolist(), strict=True))
     whole = dict(subtypes.words(symbol, None, 10**6))
     tokens = [
         word for tree in toy_trees("dev") for word, tag in zip(tree.words(), tree.tags(), strict=True) if tag == "NN"

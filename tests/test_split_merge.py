@@ -19,7 +19,7 @@ from latree.kinds.lvg.smoothing import Smoother
 from latree.kinds.lvg.split_merge import (
     Expectation,
     Refined,
-    _merge_into,
+    contract,
     first_grammar,
     fit,
     merge,
@@ -242,7 +242,7 @@ def loss_of(
     """The true loss: one pair is merged, and the likelihood computed anew."""
     kinds: list[Longs] = [np.arange(size, dtype=np.int64) for size in state.layout.size]
     kinds[symbol][2 * pair + 1 :] -= 1
-    one = _merge_into(treebank.lexical(state.layout), state, kinds, frequency)
+    one = contract(treebank.lexical(state.layout), state, kinds, frequency)
     assert one.layout.size.sum() == state.layout.size.sum() - 1
     return before - expectation(treebank, one)[0]
 

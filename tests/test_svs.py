@@ -18,11 +18,23 @@ from latree.inference.sweep import inside_only
 from latree.kinds.parser import tagged_sentences
 from latree.kinds.svs import SvsOptions
 from latree.kinds.svs.choice import chosen_edges
-from latree.kinds.svs.counts import HeadCounts, Headwords, Structure, count_heads, head_relations, normalised, structure
-from latree.kinds.svs.learning import FactoredEm, SvsWeights, from_counts, rule_weights, smoothed
+from latree.kinds.svs.counts import (
+    HeadCounts,
+    Headwords,
+    PairCounts,
+    Structure,
+    SvsWeights,
+    count_heads,
+    from_counts,
+    head_relations,
+    normalised,
+    rule_weights,
+    smoothed,
+    structure,
+)
 from latree.kinds.svs.model import Svs
-from latree.kinds.svs.relational_clusters import PairCounts
 from latree.kinds.svs.relations import ANY, HeadBinarization, Relation, relation_of
+from latree.kinds.svs.training import FactoredEm
 from latree.learning.latent_treebank import LatentTreebank, LexicalLayout
 from latree.learning.loop import Progress, Training
 from latree.lexicon.options import LexiconOptions
@@ -435,8 +447,7 @@ def test_where_headwords_are_concepts_em_would_change_nothing(counted: Counted) 
 
 
 def test_too_many_headwords_to_be_concepts() -> None:
-    one = np.zeros(1, np.int64)
-    pairs = PairCounts(one, one, one, np.ones(1), 20_001, 400)
+    pairs = PairCounts.of({(0, 0, 0): 1.0}, 20_001, 400)
     with pytest.raises(LatreeError, match=r"20000 headwords, each a concept, need relations of 1192 GiB; take fewer"):
         head_relations(pairs)
 

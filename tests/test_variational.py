@@ -21,13 +21,13 @@ from latree.kinds.lvg.model import Lvg
 from latree.kinds.lvg.split_merge import (
     Expectation,
     Refined,
+    contract,
     first_grammar,
     fit,
-    keep_all,
     split,
     subtype_counts,
 )
-from latree.kinds.lvg.variational import MeanField, contract, merged_halves, used
+from latree.kinds.lvg.variational import MeanField, gainful, used
 from latree.kinds.lvg.variational_prior import RulePrior, WordPrior, break_stick, digamma
 from latree.kinds.parser import tagged_sentences
 from latree.kinds.registry import load
@@ -294,12 +294,12 @@ def test_gains_of_words_by_hand(prior: float) -> None:
 
 def test_merging_raises_the_bound() -> None:
     treebank, state = prepared(toy_trees("dev"), rounds=1, noise=2.0)
-    state = fit(treebank, keep_all(state), 20, "split", ignore)
+    state = fit(treebank, state, 20, "split", ignore)
     step = mean_field(treebank, state, PRIOR)
     fit(treebank, state, 20, "variational", ignore, step=step)
     before, _ = step.run()
     frequency = subtype_counts(step.lexical, step.counts)
-    kinds = merged_halves(treebank, step, frequency, 0.5)
+    kinds = gainful(treebank, step, frequency, 0.5)
     small = contract(step.lexical, step.mean(state), kinds, frequency)
     assert len(small.layout.size) < small.subtypes < state.subtypes
     again = mean_field(treebank, small, PRIOR)
@@ -309,7 +309,7 @@ def test_merging_raises_the_bound() -> None:
 
 def test_unused_subtypes_are_dropped() -> None:
     treebank, state = prepared(toy_trees("dev"), rounds=1)
-    state = fit(treebank, keep_all(state), 10, "split", ignore)
+    state = fit(treebank, state, 10, "split", ignore)
     step = mean_field(treebank, state, PRIOR)
     frequency = np.append(1.0, np.tile([1e-9, 3.0], (int(state.layout.offset[-1]) - 1) // 2))
     frequency[-2] = 0.6
@@ -324,9 +324,9 @@ def test_unused_subtypes_are_dropped() -> None:
 
 def test_dropping_the_unused_hardly_changes_the_likelihood() -> None:
     treebank, state = prepared(toy_trees("dev"), rounds=3, noise=5.0)
-    step = mean_field(treebank, keep_all(state), replace(PRIOR, strength=0.1, rule_prior=0.1))
+    step = mean_field(treebank, state, replace(PRIOR, strength=0.1, rule_prior=0.1))
     fit(treebank, state, 40, "variational", ignore, step=step)
-    mean, frequency = step.mean(keep_all(state)), subtype_counts(step.lexical, step.counts)
+    mean, frequency = step.mean(state), subtype_counts(step.lexical, step.counts)
     small = contract(step.lexical, mean, used(treebank, step, frequency, 0.5), frequency)
     assert small.subtypes < 0.8 * mean.subtypes
     assert log_likelihood(treebank, small) == pytest.approx(log_likelihood(treebank, mean), rel=0.01)

@@ -120,16 +120,15 @@ def test_known_words_of_a_tag_sum_to_one_without_smoothing() -> None:
     assert_allclose(lexicon.emissions(lexicon.vocabulary).sum(axis=0), 1.0)
 
 
-def test_formulas_broadcast_over_subtypes() -> None:
+def test_formulas() -> None:
     rng = np.random.default_rng(1)
-    counts, prior, tag_count = rng.random((5, 3, 2)), rng.random((3, 2)), rng.random((3, 2))
-    weight, evidence = rng.random(5), rng.random(5)
-    posterior = smooth(counts, prior, weight)
-    emission = likelihood(posterior, evidence, tag_count)
+    counts, prior, tag_count = rng.random((5, 3)), rng.random(3), rng.random(3)
+    posterior = smooth(counts, prior, 0.3)
+    emission = likelihood(posterior, 7.0, tag_count)
     for item in range(5):
-        expected = (counts[item] + weight[item] * prior) / (counts[item].sum() + weight[item])
+        expected = (counts[item] + 0.3 * prior) / (counts[item].sum() + 0.3)
         assert_allclose(posterior[item], expected)
-        assert_allclose(emission[item], expected * evidence[item] / tag_count)
+        assert_allclose(emission[item], expected * 7.0 / tag_count)
 
 
 def test_rows_are_the_same_when_kept(monkeypatch: pytest.MonkeyPatch) -> None:

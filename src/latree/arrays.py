@@ -15,3 +15,9 @@ NONE = -1  # where an array of numbers, of rules, symbols or items, has nothing 
 def starts(lengths: ArrayLike) -> Longs:
     """Find where each of some rows begins that are laid end to end, and where the last one ends."""
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def ranges(first: Longs, lengths: Longs) -> Longs:
+    """Count up from each of some numbers, so many steps, and lay what comes out end to end."""
+    before = starts(lengths)
+    return np.repeat(first - before[:-1], lengths) + np.arange(before[-1])

@@ -17,7 +17,7 @@ import numpy as np
 
 from latree.arrays import NONE, Floats
 from latree.errors import LatreeError
-from latree.importers.common import UNARY_STEPS, Parts, SplitTree, Words, assemble, symbol_of
+from latree.importers.common import Parts, SplitTree, Words, assemble, symbol_of
 from latree.kinds.lvg.model import Lvg
 from latree.lexicon.options import LexiconOptions
 from latree.text.binary import Binarization, Symbol
@@ -78,7 +78,6 @@ def _parts(data: Mapping[str, Any]) -> Parts:
         symbols,
         {k: tree for k, tree in trees.items() if size[k] > 1 or symbols[k].kind != "root"},
         dict(_rules(grammar, size)),
-        UNARY_STEPS,
         _binarization(data),
         _words(data["lex"], size),
     )

@@ -22,7 +22,7 @@ import numpy as np
 
 from latree.arrays import NONE, Floats
 from latree.errors import InputError, LatreeError
-from latree.importers.common import UNARY_STEPS, Parts, SplitTree, assemble, descent, symbol_of
+from latree.importers.common import Parts, SplitTree, assemble, descent, symbol_of
 from latree.importers.text_lexicon import words_of_scores
 from latree.kinds.lvg.model import Lvg
 from latree.text.binary import Binarization, Symbol
@@ -47,7 +47,7 @@ def read_text(path: str | Path) -> Lvg:
     words = words_of_scores({number[tag]: table for tag, table in scores.items()})
     splits = {number[name]: tree for name, tree in trees.items() if name in number}
     try:
-        return assemble(Parts(list(symbols.values()), splits, rules, UNARY_STEPS, Binarization(), words))
+        return assemble(Parts(list(symbols.values()), splits, rules, Binarization(), words))
     except LatreeError as error:
         raise LatreeError(f"{prefix}: {error}") from None
 

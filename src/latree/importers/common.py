@@ -27,7 +27,7 @@ from latree.text.tree import unescape
 
 Vectors = Mapping[str, Floats]  # a number for each subtype of a tag, by word or by class of unknown words
 
-UNARY_STEPS = 2  # that the Berkeley parser takes on one span
+_UNARY_STEPS = 2  # that the Berkeley parser takes on one span
 _MOST_STEPS = 50  # of the iteration to expected frequencies
 _LEAST_CHANGE = 1e-10
 
@@ -48,7 +48,7 @@ class Words:
     scheme: str
     options: LexiconOptions
     # [subtypes, subtypes] of each tag: P(w | t_x) is its mixture of all P(w | t)
-    smoothing: Mapping[int, Floats] | None
+    smoothing: Mapping[int, Floats]
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,6 @@ class Parts:
     symbols: Sequence[Symbol]
     trees: Mapping[int, SplitTree]  # a symbol without one has one subtype
     rules: Mapping[tuple[int, int, int], Floats]  # tensor [parent, left, right] of each rule; NONE: no right child
-    unary_steps: int
     binarization: Binarization
     lexicon: Words
 
@@ -95,7 +94,7 @@ def descent(tree: SplitTree) -> Descent:
 
 def assemble(parts: Parts) -> Lvg:
     """The model that these parts make."""
-    grammar, _ = number_rules(parts.symbols, Counter(_named_rules(parts)), parts.unary_steps)
+    grammar, _ = number_rules(parts.symbols, Counter(_named_rules(parts)), _UNARY_STEPS)
     place = {grammar.index[symbol]: k for k, symbol in enumerate(parts.symbols)}
     descents = [descent(parts.trees.get(place[s], SplitTree(0))) for s in range(len(grammar.symbols))]
     layout = Layout(grammar, np.array([len(one.leaves) for one in descents], np.int64))
@@ -109,8 +108,7 @@ def assemble(parts: Parts) -> Lvg:
     model.frequency = expected_frequency(layout, model.theta)
     tags = [(place[s], descents[s].leaves) for s in range(grammar.first_tag, len(descents))]
     model.lexicon = _lexicon(words, tags)
-    if words.smoothing is not None:
-        model.given_smoothing = [words.smoothing[tag][np.ix_(leaves, leaves)] for tag, leaves in tags]
+    model.given_smoothing = [words.smoothing[tag][np.ix_(leaves, leaves)] for tag, leaves in tags]
     model.prepare()
     return model
 

@@ -75,6 +75,10 @@ class Layout:
         x, yz = np.divmod(place - self.start[rule], (self.dims[:, 1] * self.dims[:, 2])[rule])
         return rule, x, *np.divmod(yz, self.dims[rule, 2])
 
+    def places(self, rule: Longs, x: Longs, y: Longs, z: Longs) -> Longs:
+        """The places of numbers given by rule, x, y and z."""
+        return np.asarray(self.start[rule] + (x * self.dims[rule, 1] + y) * self.dims[rule, 2] + z, np.int64)
+
     def parent_counts(self, counts: Floats) -> Floats:
         """How often each subtype, numbered as in `offset`, is the parent of a rule."""
         return parent_sums(counts, self.row, self.row_parent, int(self.offset[-1]))
@@ -114,9 +118,20 @@ def regroup(old: Layout, theta: Floats, new: Layout, kinds: Sequence[Longs], mea
     rule, *cell = old.coordinates(place)
     first = old.offset[old.grammar.rules][rule]  # an absent child's, NONE = -1, is the last
     x, y, z = (kind[first[:, port] + cell[port]] for port in range(3))
-    target = new.start[rule] + (x * new.dims[rule, 1] + y) * new.dims[rule, 2] + z
+    target = new.places(rule, x, y, z)
     values = theta[place] * weight[first[:, 0] + cell[0]]
     return np.bincount(target, weights=values, minlength=int(new.start[-1])).astype(np.float64)
+
+
+def project(
+    old: Layout, theta: Floats, kinds: Sequence[Longs], frequency: Floats
+) -> tuple[Layout, Floats, list[Floats]]:
+    """Put subtypes together, parents averaged by how often each occurs: the layout, the tensors, and the averages."""
+    size = np.array([int(kind.max()) + 1 for kind in kinds])
+    parts = np.split(frequency, old.offset[1:-1])
+    mean = [averaging(kind, part, int(n)) for kind, part, n in zip(kinds, parts, size, strict=True)]
+    new = Layout(old.grammar, size)
+    return new, regroup(old, theta, new, kinds, mean), mean
 
 
 def averaging(kind: Longs, weight: Floats, classes: int) -> Floats:

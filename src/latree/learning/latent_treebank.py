@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from latree.arrays import Floats, Longs
+from latree.arrays import NONE, Floats, Longs, ranges, starts
 from latree.files import compact
 from latree.inference.forest import Forest, Piece, assemble, from_trees, share
 from latree.inference.forms.sparse import Sparse, with_entries
@@ -32,7 +32,7 @@ class Entries:
 
     tag: Longs  # [entries] number among the tags
     word: Longs  # number in the vocabulary
-    signature: Longs  # class of a rare token, -1 for a frequent word
+    signature: Longs  # class of a rare token, NONE for a frequent word
     count: Floats  # tokens
 
 
@@ -40,25 +40,19 @@ class EntryIndex:
     """Numbers the entries of a treebank as they are met."""
 
     def __init__(self, lexicon: Lexicon) -> None:
-        self.lexicon, self.word_count = lexicon, lexicon.word_count
-        self.words = {word: k for k, word in enumerate(lexicon.vocabulary)}
-        self.signatures = {name: k for k, name in enumerate(lexicon.signatures)}
-        self.found: dict[tuple[int, int, int], int] = {}
+        self.lexicon = lexicon
+        self.number_of: dict[tuple[int, int, int], int] = {}
         self.tokens: list[int] = []
 
     def number(self, sentence: Sequence[tuple[str, int]]) -> list[int]:
         """The entry of every (word, tag number) of a sentence."""
-        numbers = []
-        for position, (word, tag) in enumerate(sentence):
-            w, s = self.words[word], -1
-            if self.word_count[w] <= self.lexicon.options.rare:
-                s = self.signatures[self.lexicon.signature(word, position == 0)]
-            numbers.append(self.found.setdefault((tag, w, s), len(self.found)))
+        keys = [(tag, *self.lexicon.entry(word, first=k == 0)) for k, (word, tag) in enumerate(sentence)]
+        numbers = [self.number_of.setdefault(key, len(self.number_of)) for key in keys]
         self.tokens += numbers
         return numbers
 
     def entries(self) -> Entries:
-        tag, word, signature = np.array(list(self.found), np.int64).reshape(-1, 3).T.copy()
+        tag, word, signature = np.array(list(self.number_of), np.int64).reshape(-1, 3).T.copy()
         return Entries(tag, word, signature, np.bincount(self.tokens, minlength=len(tag)).astype(np.float64))
 
 
@@ -121,12 +115,19 @@ class LexicalLayout:
         """[entries] subtypes of the entry's tag."""
         return self.layout.size[self.layout.grammar.first_tag + self.entries.tag]
 
+    @property
+    def columns(self) -> int:
+        """How many subtypes all tags have."""
+        return int(self.layout.tag_columns[-1])
+
     @cached_property
     def column(self) -> Longs:
         """For every number of the flat vectors its column among all tags' subtypes."""
-        before = np.cumsum(self.size) - self.size  # numbers of the entries before
-        first: Longs = np.repeat(self.layout.tag_columns[self.entries.tag] - before, self.size)
-        return first + np.arange(len(first))
+        return ranges(self.layout.tag_columns[self.entries.tag], self.size)
+
+    def by_column(self, counts: Floats) -> Floats:
+        """Sum flat vectors to [columns]."""
+        return np.bincount(self.column, weights=counts, minlength=self.columns).astype(np.float64)
 
     @cached_property
     def entry(self) -> Longs:
@@ -136,42 +137,38 @@ class LexicalLayout:
     @cached_property
     def pair(self) -> Longs:
         """For every number of the flat vectors its (word, column) pair: tokens of one word under one subtype."""
-        wide = int(self.layout.tag_columns[-1])
-        return np.asarray(np.unique(self.entries.word[self.entry] * wide + self.column, return_inverse=True)[1])
+        pairs = self.entries.word[self.entry] * self.columns + self.column
+        return np.asarray(np.unique(pairs, return_inverse=True)[1])
 
     @cached_property
     def rare_share(self) -> Floats:
         """P(w | rare, t) of each number's entry; zero for frequent words."""
         entries = self.entries
-        rare = np.where(entries.signature >= 0, entries.count, 0.0)
-        tags = len(self.layout.tag_columns) - 1
-        key = entries.word * tags + entries.tag
+        rare = np.where(entries.signature == NONE, 0.0, entries.count)
+        key = entries.word * len(self.layout.tag_columns) + entries.tag
         _, pair = np.unique(key, return_inverse=True)
-        by_pair = np.bincount(pair, weights=rare)[pair]
-        by_tag = np.bincount(entries.tag, weights=rare, minlength=tags)[entries.tag]
-        share = np.divide(by_pair, by_tag, out=np.zeros_like(rare), where=by_tag > 0)
-        return np.where(entries.signature >= 0, share, 0.0)[self.entry]
+        by_pair, by_tag = np.bincount(pair, rare)[pair], np.bincount(entries.tag, rare)[entries.tag]
+        share = np.divide(by_pair, by_tag, out=np.zeros_like(rare), where=rare > 0)
+        return share[self.entry]
 
     @cached_property
     def is_rare(self) -> NDArray[np.bool_]:
-        return (self.entries.signature >= 0)[self.entry]
+        return np.asarray(self.entries.signature[self.entry] != NONE)
 
     def tie(self, counts: Floats) -> Floats:
         """c_TW of each number's word and subtype: its own expected count, or for a rare word its share of the rare."""
-        columns = int(self.layout.tag_columns[-1])
-        unseen = np.bincount(self.column, weights=np.where(self.is_rare, counts, 0.0), minlength=columns)
+        unseen = self.by_column(np.where(self.is_rare, counts, 0.0))
         own = np.bincount(self.pair, weights=counts)[self.pair]
         return np.where(self.is_rare, self.rare_share * unseen[self.column], own)
 
     def estimate(self, counts: Floats) -> Floats:
         """Maximum likelihood P(w | t_x) from expected counts, rare words tied."""
-        total = np.bincount(self.column, weights=counts, minlength=int(self.layout.tag_columns[-1]))[self.column]
-        tied = self.tie(counts)
+        total, tied = self.by_column(counts)[self.column], self.tie(counts)
         return np.divide(tied, total, out=np.zeros_like(tied), where=total > 0)
 
     def lexicon(self, counts: Floats, unsplit: Lexicon) -> Lexicon:
         """The lexicon over all tags' subtypes, each a column: for words as they come, known or not."""
-        columns = int(self.layout.tag_columns[-1])
+        columns = self.columns
         _, first = np.unique(self.pair, return_index=True)  # sorted by word, then by column
         tied = compact(self.tie(counts)[first])
         first, tied = first[tied > 0], tied[tied > 0]
@@ -192,15 +189,14 @@ class LexicalLayout:
         """Rules with the entries' vectors: the weights of the treebank's forest."""
         return with_entries(rules, emissions, self.size)
 
-
-def map_entries(lexical: LexicalLayout, vectors: Floats, maps: list[Floats]) -> Floats:
-    """Every entry's vector v becomes M v, with the matrix M of its tag."""
-    entries = lexical.entries
-    size = np.array([len(matrix) for matrix in maps])[entries.tag]
-    start, old_start = np.cumsum(size) - size, np.cumsum(lexical.size) - lexical.size
-    result = np.empty(int(size.sum()))
-    for tag, matrix in enumerate(maps):
-        mine = np.flatnonzero(entries.tag == tag)
-        rows = vectors[old_start[mine][:, None] + np.arange(matrix.shape[1])]
-        result[start[mine][:, None] + np.arange(matrix.shape[0])] = rows @ matrix.T
-    return result
+    def mapped(self, vectors: Floats, maps: Sequence[Floats]) -> Floats:
+        """Every entry's vector v becomes M v, with the matrix M of its tag."""
+        tag_of = self.entries.tag
+        size = np.array([len(matrix) for matrix in maps])[tag_of]
+        start, old_start = starts(size), starts(self.size)
+        result = np.empty(int(start[-1]))
+        for tag, matrix in enumerate(maps):
+            mine = np.flatnonzero(tag_of == tag)[:, None]
+            rows = vectors[old_start[mine] + np.arange(matrix.shape[1])]
+            result[start[mine] + np.arange(matrix.shape[0])] = rows @ matrix.T
+        return result

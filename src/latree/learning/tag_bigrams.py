@@ -26,6 +26,7 @@ def count_bigrams(sentences: Iterable[Sequence[tuple[str, int]]], tags: int) -> 
     for sentence in sentences:
         sequence = [tags, *(tag for _, tag in sentence), tags]
         np.add.at(counts, (sequence[:-1], sequence[1:]), 1)
+    counts[tags, tags] = 0  # of sentences without a word
     return counts
 
 
@@ -43,13 +44,16 @@ def witten_bell(counts: Floats) -> Floats:
 def bigram_grammar(names: Sequence[str], counts: Floats) -> tuple[Grammar, Floats]:
     """Rules root -> t, s -> t and s -> (end), with smoothed weights; a sentence has at least one word."""
     tags = len(names)
-    counts[tags, tags] = 0
     table = witten_bell(counts)
     table[tags, tags] = 0
     table[tags] /= table[tags].sum()
     rows = [(0, t + 1, NONE) for t in range(tags)]
     rows += [(s + 1, t + 1, NONE) for s in range(tags) for t in range(tags)]
     rows += [(s + 1, NONE, NONE) for s in range(tags)]
-    theta = np.concatenate([table[tags, :tags], table[:tags, :tags].ravel(), table[:tags, tags]])
     symbols = (Symbol("root", "ROOT"), *(Symbol("tag", name) for name in names))
-    return Grammar(symbols, np.array(rows, np.int32), 0), theta
+    return Grammar(symbols, np.array(rows, np.int32), 0), by_rule(table)
+
+
+def by_rule(table: Floats) -> Floats:
+    """The numbers of all bigrams in the order of the grammar's rules."""
+    return np.concatenate([table[-1, :-1], table[:-1, :-1].ravel(), table[:-1, -1]])

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,10 +48,13 @@ class LexicalRules:
         kept = list(sentences)
         frequency = Counter(word for sentence in kept for word, _ in sentence)
         pairs: Counter[tuple[str, int]] = Counter()
+        seen: dict[str, set[int]] = {}
         for sentence in kept:
             for position, (word, tag) in enumerate(sentence):
                 if frequency[word] > rare:
                     pairs[word, tag] += 1
+                else:
+                    seen.setdefault(word, set()).add(tag)
                 if frequency[word] <= max(rare, joined):
                     pairs[" " + scheme.signature(word, position == 0, frequency.__contains__), tag] += 1
         often = max(2 * rare, joined)
@@ -63,9 +65,6 @@ class LexicalRules:
         number = {unit: k for k, unit in enumerate(units)}
         rules = np.array([(tag, number[unit]) for unit, tag in pairs], np.int64).reshape(-1, 2)
         count = np.array(list(pairs.values()), np.float64)
-        seen: dict[str, set[int]] = {}
-        for word, tag in (pair for sentence in kept for pair in sentence if frequency[pair[0]] <= rare):
-            seen.setdefault(word, set()).add(tag)
         rare_tags = {word: tuple(sorted(tags)) for word, tags in seen.items()}
         return cls(units, rules[:, 0].copy(), rules[:, 1].copy(), count, tags, rare_tags, scheme, joined)
 
@@ -174,17 +173,3 @@ class LexicalRules:
         numbers = (arrays["tag"].astype(np.int64), arrays["unit"].astype(np.int64), arrays["count"].astype(np.float64))
         joined = int(arrays["joined"][0]) if "joined" in arrays else 0  # older files have none
         return cls(units, *numbers, tags, rare, read_scheme(scheme), joined)
-
-
-def subtype_emissions(source: Any, lexical: LexicalRules, level: int | None = None) -> tuple[Floats, Longs]:
-    """P(w | t_x) for every lexical rule and subtype of its tag, end to end; and how many subtypes each has.
-
-    Of a grammar with subtypes as it is, or as it was after `level` rounds.
-    """
-    table = np.stack([source.lexicon.unit_row(word, name) for word, name in lexical.named_units()]) @ source.smoothing
-    layout = source.layout
-    if level is not None:
-        table, layout = table @ source.level(level).columns, source.level(level).layout
-    first, last = layout.tag_columns[lexical.tag], layout.tag_columns[lexical.tag + 1]
-    parts = [table[unit, a:b] for unit, a, b in zip(lexical.unit, first, last, strict=True)]
-    return np.concatenate(parts), last - first

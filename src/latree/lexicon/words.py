@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from latree.arrays import Floats
+from latree.arrays import NONE, Floats
 from latree.errors import LatreeError
 from latree.files import Arrays, Header
 from latree.lexicon.options import LexiconOptions
@@ -36,24 +36,21 @@ _ARRAYS: dict[str, Any] = {
 _STRINGS = ("vocabulary", "signatures")
 
 
-# --- formulas; an item's counts may have any number of axes after the first, such as tag, or tag and subtype
+# --- formulas, for tables [items, tags]
 
 
-def smooth(counts: Floats, prior: Floats, weight: Floats | float) -> Floats:
-    """P(t|x) = (c_tx + a p(t)) / (c_x + a) for every item x, `counts` being [items, *prior.shape].
+def smooth(counts: Floats, prior: Floats, weight: float) -> Floats:
+    """P(t|x) = (c_tx + a p(t)) / (c_x + a) for every item x.
 
     An item without any mass gets the prior itself, so that no word is impossible under all tags.
     """
-    axes = tuple(range(1, counts.ndim))
-    strength = np.broadcast_to(np.asarray(weight, np.float64), len(counts)).reshape(-1, *(1 for _ in axes))
-    total = counts.sum(axis=axes, keepdims=True)
+    total = counts.sum(1, keepdims=True)
     empty = total <= 0
-    return np.where(empty, prior, counts + strength * prior) / np.where(empty, 1.0, total + strength)
+    return np.where(empty, prior, counts + weight * prior) / np.where(empty, 1.0, total + weight)
 
 
-def likelihood(posterior: Floats, evidence: Floats | float, tag_count: Floats) -> Floats:
+def likelihood(posterior: Floats, count: float, tag_count: Floats) -> Floats:
     """P(x|t) = P(t|x) c_x / c_t, Bayes with P(x) = c_x / n and P(t) = c_t / n; zero for a tag never seen."""
-    count = np.reshape(evidence, (-1, *(1 for _ in tag_count.shape)))
     quotient: Floats = np.divide(posterior * count, tag_count, out=np.zeros_like(posterior), where=tag_count > 0)
     return quotient
 
@@ -149,6 +146,12 @@ class Lexicon:
         """The unknown-word class of a word; `first` says that it opens its sentence."""
         return self.scheme.signature(word, first, self.is_known)
 
+    def entry(self, word: str, first: bool) -> tuple[int, int]:
+        """The number of a word of the vocabulary, and where it is rare the number of its class, else NONE."""
+        number = self._index[word]
+        rare = self.word_count[number] <= self.options.rare
+        return number, self._signature_index[self.signature(word, first)] if rare else NONE
+
     def emissions(self, words: Sequence[str]) -> Floats:
         """P(w|t) of every word of a sentence under every tag, [words, tags]."""
         table = np.empty((len(words), self.tags))
@@ -180,14 +183,6 @@ class Lexicon:
         words = np.repeat(np.arange(len(self.vocabulary)), np.diff(self.word_ptr))[order]
         first = np.searchsorted(self.pair_tag[order], np.arange(self.tags + 1))
         return words, np.cumsum(self.pair_count[order]), first
-
-    def top_words(self, tag: int, count: int) -> list[tuple[str, float]]:
-        """The commonest known words of a tag, each with its share c_TW / c_T."""
-        pairs = np.flatnonzero(self.pair_tag == tag)
-        best = pairs[np.argsort(-self.pair_count[pairs], kind="stable")][:count]
-        words = np.searchsorted(self.word_ptr, best, side="right") - 1
-        shares = self.pair_count[best] / self.tag_count[tag]
-        return [(self.vocabulary[w], float(share)) for w, share in zip(words, shares, strict=True)]
 
     def unit_row(self, word: str | None, signature: str | None) -> Floats:
         """P(w|t), [tags], of a known word; without one, of an unknown word of this class (None: of no known class)."""

@@ -193,6 +193,7 @@ class GmLveg(GaussianModel, PrunedParser):
     def start(self, rng: np.random.Generator) -> Start:
         if self.options.start == "treebank":
             return super().start(rng)
+        assert self.source is not None  # `fit_pruner` has seen to it
         return from_subtypes(self.source, self.lexical, self.options.wide, Cube())
 
     def meetings(self) -> Longs:

@@ -10,15 +10,18 @@ have in common.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from latree.arrays import NONE, Floats, Longs
+from latree.arrays import NONE, Floats, Longs, ranges
 from latree.inference.gaussian.mixtures import Components, Mixtures, components
 from latree.inference.grammar import Grammar
 from latree.inference.subtypes import History
-from latree.lexicon.lexical_rules import LexicalRules, subtype_emissions
+from latree.lexicon.lexical_rules import LexicalRules
+
+if TYPE_CHECKING:
+    from latree.kinds.lvg.model import Subtyped
 
 
 class Start(NamedTuple):
@@ -33,10 +36,11 @@ def make_components(grammar: Grammar, lexical: LexicalRules, size: Longs) -> Com
     return components(grammar.rules, (lexical.tag + grammar.first_tag).astype(np.int32), size)
 
 
-def log_overlap(meetings: Any, dim: int, log_sd: float = 0.0) -> Any:
+def log_overlap(meetings: Longs | int, dim: int, log_sd: float) -> Floats:
     """log of the integral of m Gaussians that have the same mean and standard deviation."""
     m = np.maximum(meetings, 1)
-    return 0.5 * dim * ((1 - m) * (np.log(2 * np.pi) + 2 * log_sd) - np.log(m))
+    log_integral: Floats = 0.5 * dim * ((1 - m) * (np.log(2 * np.pi) + 2 * log_sd) - np.log(m))
+    return log_integral
 
 
 def from_treebank(
@@ -60,7 +64,7 @@ def from_treebank(
     if alpha is not None:
         log_rho += np.log(alpha)
     else:
-        log_rho -= np.repeat(np.where(meetings > 0, log_overlap(meetings, dim), 0.0) + np.log(size), size)
+        log_rho -= np.repeat(np.where(meetings > 0, log_overlap(meetings, dim, 0.0), 0.0) + np.log(size), size)
     mean = rng.uniform(-spread, spread, (components.slots, dim))
     return Mixtures(log_rho, mean, np.zeros((components.slots, wide)))
 
@@ -87,17 +91,17 @@ def points(history: History, symbol: int, side: float) -> Floats:
     return corners
 
 
-def from_subtypes(source: Any, lexical: LexicalRules, wide: int, cube: Cube) -> Start:
+def from_subtypes(source: Subtyped, lexical: LexicalRules, wide: int, cube: Cube) -> Start:
     """A trained `Lvg` as a Gaussian mixture grammar, in as many dimensions as it has rounds."""
     grammar, history = source.grammar, source.history
     rule, cell, value = _cells(source, cube.least)
-    emissions, lengths = subtype_emissions(source, lexical)
+    emissions, lengths = source.lexical_emissions(lexical, history.rounds)
     size = np.append(np.bincount(rule, minlength=len(grammar.rules)), lengths).astype(np.int64)
     components = make_components(grammar, lexical, size)
     place = [points(history, symbol, cube.side) for symbol in range(len(grammar.symbols))]
     mean = np.zeros((components.slots, history.rounds))
     subtype = np.append(cell, np.full((len(emissions), 3), NONE), axis=0)
-    subtype[len(cell) :, 0] = np.arange(len(emissions)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    subtype[len(cell) :, 0] = ranges(np.zeros_like(lengths), lengths)
     symbols = np.append(grammar.rules[rule], np.full((len(emissions), 3), NONE), axis=0)
     symbols[len(cell) :, 0] = np.repeat(lexical.tag + grammar.first_tag, lengths)
     for port in range(3):
@@ -110,7 +114,7 @@ def from_subtypes(source: Any, lexical: LexicalRules, wide: int, cube: Cube) -> 
     return Start(components, Mixtures(log_rho, mean, np.full((components.slots, wide), cube.log_sd)))
 
 
-def _cells(source: Any, least: float) -> tuple[Longs, Longs, Floats]:
+def _cells(source: Subtyped, least: float) -> tuple[Longs, Longs, Floats]:
     """Rule, subtypes (x, y, z) and weight of the cells that are kept, by rule."""
     tensors = source.tensors
     rule, *cell = source.layout.coordinates(tensors.place)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from latree.arrays import NONE, Longs
+from latree.arrays import NONE, Longs, ranges
 from latree.errors import LatreeError
 from latree.files import Arrays, part_of
 from latree.inference.gaussian.limits import ComponentLimit
@@ -61,8 +61,7 @@ class Batch(NamedTuple):
     def of(cls, gold: SlotForest, all_: SlotForest, components: Components) -> Batch:
         rules = np.unique(np.concatenate([side for f in (gold, all_) for side in (f.side_rule, f.side_word)]))
         rules = rules[rules != NONE]
-        first, size = components.first[rules], components.size[rules]
-        touched = np.repeat(first - (np.cumsum(size) - size), size) + np.arange(size.sum())
+        touched = ranges(components.first[rules], components.size[rules])
         slots = np.unique(components.slot[touched])
         return cls(gold, all_, len(gold.root), touched, slots[slots != NONE])
 

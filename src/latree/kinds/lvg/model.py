@@ -17,7 +17,7 @@ from latree.inference.forms.sparse import Sparse, no_statistics, sparse, with_wo
 from latree.inference.grammar import count_rules
 from latree.inference.prune import FAST, Cascade
 from latree.inference.reading import Emissions
-from latree.inference.subtypes import History, Layout, averaging, regroup
+from latree.inference.subtypes import History, Layout, project
 from latree.inference.sweep import infer
 from latree.inference.viterbi import viterbi_edges
 from latree.kinds.lvg import LvgOptions
@@ -29,7 +29,8 @@ from latree.kinds.parser import Parser, tagged_sentences
 from latree.kinds.tagger import Tagger
 from latree.learning.latent_treebank import LatentTreebank
 from latree.learning.loop import Training, train
-from latree.learning.tag_bigrams import bigram_grammar, code_tags, count_bigrams
+from latree.learning.tag_bigrams import bigram_grammar, by_rule, code_tags, count_bigrams
+from latree.lexicon.lexical_rules import LexicalRules
 from latree.lexicon.words import Lexicon
 from latree.text.binary import Node
 
@@ -88,17 +89,12 @@ class Subtyped(ForestModel[Any]):
 
     def level(self, rounds: int) -> Level:
         """The projection of the grammar on the subtypes that there were after so many rounds; made once."""
-        if rounds in self._levels:
-            return self._levels[rounds]
-        symbols, offset = range(len(self.size)), self.layout.offset
-        kinds = [self.history.ancestors(s, rounds) for s in symbols]
-        size = np.array([int(kind.max()) + 1 for kind in kinds])
-        layout = Layout(self.grammar, size)
-        mean = [averaging(kinds[s], self.frequency[offset[s] : offset[s + 1]], int(size[s])) for s in symbols]
-        theta = regroup(self.layout, self.theta, layout, kinds, mean)
-        made = Level(layout, theta, sparse(layout, theta), _columns(mean[self.grammar.first_tag :]))
-        self._levels[rounds] = made
-        return made
+        if rounds not in self._levels:
+            kinds = [self.history.ancestors(s, rounds) for s in range(len(self.size))]
+            layout, theta, mean = project(self.layout, self.theta, kinds, self.frequency)
+            columns = _columns(mean[self.grammar.first_tag :])
+            self._levels[rounds] = Level(layout, theta, sparse(layout, theta), columns)
+        return self._levels[rounds]
 
     def coarse_theta(self) -> Floats:
         return self.level(0).theta
@@ -116,6 +112,15 @@ class Subtyped(ForestModel[Any]):
     def unit_emissions(self, units: Sequence[tuple[str | None, str | None]]) -> Floats:
         table: Floats = super().unit_emissions(units) @ self.smoothing @ self.level(0).columns
         return table
+
+    def lexical_emissions(self, lexical: LexicalRules, level: int) -> tuple[Floats, Longs]:
+        """P(w | t_x) after `level` rounds, for every lexical rule and subtype of its tag, end to end; and how many
+        subtypes each has."""
+        layout, _, _, columns = self.level(level)
+        table = super().unit_emissions(lexical.named_units()) @ self.smoothing @ columns
+        first, last = layout.tag_columns[lexical.tag], layout.tag_columns[lexical.tag + 1]
+        parts = [table[unit, a:b] for unit, a, b in zip(lexical.unit, first, last, strict=True)]
+        return np.concatenate(parts), last - first
 
     def viterbi_scores(self, forest: Forest, reading: Emissions) -> Floats:
         """Zero on the best derivation over subtypes, which is no sum of one score an edge."""
@@ -203,12 +208,11 @@ class LvgTagger(Subtyped, Tagger):
     def learn(self, data: list[tuple[Sequence[str], Sequence[str]]], training: Training) -> None:
         names, coded = code_tags(data)
         bigrams = count_bigrams(coded, len(names))
-        self.grammar, _ = bigram_grammar(names, bigrams.copy())
+        self.grammar, _ = bigram_grammar(names, bigrams)
         unsplit = Lexicon.count(coded, len(names), self.options.unknown, self.options.lexicon)
-        counts = np.concatenate([bigrams[-1, :-1], bigrams[:-1, :-1].ravel(), bigrams[:-1, -1]])
         self.kinds = np.append((bigrams[-1] > 0).sum(), (bigrams[:-1] > 0).sum(1)).astype(np.float64)
         treebank = LatentTreebank.of_tags(self.grammar, coded, unsplit)
-        train(Rounds(self, treebank, counts, unsplit), training, self.options.seed)
+        train(Rounds(self, treebank, by_rule(bigrams), unsplit), training, self.options.seed)
 
     def smoothed_rules(self, state: Refined, counts: Floats) -> Floats:
         """Witten-Bell as in the plain tagger: a tag's subtypes all back off to how often each subtype occurs at all."""

@@ -11,7 +11,7 @@ from latree.arrays import Floats, Longs
 from latree.inference.forms.sparse import Sparse, sparse
 from latree.inference.subtypes import History, Layout
 from latree.jit import kernel
-from latree.learning.latent_treebank import LexicalLayout, map_entries
+from latree.learning.latent_treebank import LexicalLayout
 
 
 class Smoother:
@@ -36,7 +36,7 @@ class Smoother:
         _smooth_cells(weights, self.maps, self.rule_map, value)
 
     def words(self, emissions: Floats) -> Floats:
-        return map_entries(self.lexical, emissions, self.word_maps)
+        return self.lexical.mapped(emissions, self.word_maps)
 
 
 @kernel

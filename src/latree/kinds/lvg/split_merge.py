@@ -6,19 +6,21 @@ again, and draws sibling subtypes a little towards each other.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from latree.arrays import Floats, Longs
 from latree.inference.forest import Forest
 from latree.inference.forms.sparse import sparse, without, zeros_like
-from latree.inference.subtypes import History, Layout, averaging, normalise_rows, parent_sums, regroup
+from latree.inference.subtypes import History, Layout, normalise_rows, parent_sums, project
 from latree.inference.sweep import Inference, infer
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.smoothing import Smoother
-from latree.learning.latent_treebank import LatentTreebank, LexicalLayout, map_entries
+from latree.learning.latent_treebank import LatentTreebank, LexicalLayout
 from latree.learning.loop import Progress, Watch, check_climb
 
 DROP = 0.1  # share of zeros among the cells from which on they are left out
@@ -72,10 +74,10 @@ def split(state: Refined, options: LvgOptions, rng: np.random.Generator) -> Refi
             (factor * at[mine])[:, None, None, None] + offset
             for factor, at, offset in zip(pattern, cell, np.indices(pattern), strict=True)
         )
-        start, wide, narrow = (a[rule[mine], None, None, None] for a in (new.start, new.dims[:, 1], new.dims[:, 2]))
-        theta[start + (x * wide + y) * narrow + z] = halves
+        theta[new.places(rule[mine][:, None, None, None], x, y, z)] = halves
     # A word is as likely under either half; the rules' noise will tell them apart.
-    return replace(state, layout=new, theta=theta, emissions=np.repeat(state.emissions, 2))
+    emissions = np.repeat(state.emissions, 2)
+    return Refined(new, theta, emissions, state.history.grown([np.arange(n) // 2 for n in size]))
 
 
 def _split_cells(value: Floats, factors: Longs, noise: float, rng: np.random.Generator) -> Floats:
@@ -178,8 +180,7 @@ def subtype_counts(lexical: LexicalLayout, counts: Counts) -> Floats:
     """Expected number of each subtype of each symbol, numbered as in `layout.offset`."""
     layout = lexical.layout
     total = layout.parent_counts(counts.rules)
-    first = layout.offset[layout.grammar.first_tag]
-    total[first:] += np.bincount(lexical.column, weights=counts.words, minlength=int(layout.tag_columns[-1]))
+    total[layout.offset[layout.grammar.first_tag] :] += lexical.by_column(counts.words)
     return total
 
 
@@ -192,14 +193,7 @@ def merge(treebank: LatentTreebank, state: Refined, fraction: float) -> Refined:
     losses = merge_losses(treebank, state.layout, result, frequency)
     real = np.sort(np.concatenate([loss[loss > 0] for loss in losses]))
     limit = real[min(int(len(real) * fraction), len(real) - 1)] if len(real) and fraction > 0 else 0.0
-    kinds = [_merged(loss <= limit) if len(loss) else np.zeros(1, np.int64) for loss in losses]
-    return _merge_into(lexical, state, kinds, frequency)
-
-
-def keep_all(state: Refined) -> Refined:
-    """All fresh halves stay."""
-    parents = [np.arange(n, dtype=np.int64) // 2 for n in state.layout.size]
-    return replace(state, history=state.history.grown(parents))
+    return contract(lexical, state, [merged_halves(loss <= limit) for loss in losses], frequency)
 
 
 def merge_losses(treebank: LatentTreebank, layout: Layout, result: Inference, frequency: Floats) -> list[Floats]:
@@ -208,15 +202,12 @@ def merge_losses(treebank: LatentTreebank, layout: Layout, result: Inference, fr
     At a node with inside I and outside O, pair (i, j) with frequencies p: sum_k I_k O_k becomes
     sum_k I_k O_k - I_i O_i - I_j O_j + (p_i I_i + p_j I_j)(O_i + O_j).
     """
-    forest = treebank.forest
     losses = []
     for symbol, size in enumerate(layout.size):
         if symbol == 0:
             losses.append(np.zeros(0))
             continue
-        items = np.flatnonzero(forest.symbol == symbol)
-        rows = result.inside.start[items][:, None] + np.arange(size)
-        inside, outside = result.inside.row[rows], result.outside.row[rows]
+        inside, outside = messages_of(symbol, int(size), treebank.forest, result)
         both = inside * outside
         whole = both.sum(1, keepdims=True)
         first, second = slice(0, None, 2), slice(1, None, 2)
@@ -228,25 +219,26 @@ def merge_losses(treebank: LatentTreebank, layout: Layout, result: Inference, fr
     return losses
 
 
-def _merged(gone: Any) -> Longs:
-    """The map from halves to what is left, given which pairs become one."""
-    width = np.where(gone, 1, 2)
+def messages_of(symbol: int, size: int, forest: Forest, result: Inference) -> tuple[Floats, Floats]:
+    """Inside and outside [nodes, subtypes] of a symbol's nodes."""
+    rows = result.inside.start[np.flatnonzero(forest.symbol == symbol)][:, None] + np.arange(size)
+    return result.inside.row[rows], result.outside.row[rows]
+
+
+def merged_halves(merged: NDArray[np.bool_]) -> Longs:
+    """The map from a symbol's halves to what is left, given which pairs become one; the root has no halves."""
+    if not len(merged):
+        return np.zeros(1, np.int64)
+    width = np.where(merged, 1, 2)
     first = np.cumsum(width) - width
-    return np.stack([first, first + width - 1], 1).ravel().astype(np.int64)
+    return np.stack([first, first + width - 1], 1).ravel()
 
 
-def _merge_into(lexical: LexicalLayout, state: Refined, kinds: list[Longs], frequency: Floats) -> Refined:
-    """The grammar over merged subtypes: children are summed, parents averaged by frequency."""
-    old = state.layout
-    size = np.array([int(kind.max()) + 1 for kind in kinds])
-    new = Layout(old.grammar, size)
-    parts = [frequency[old.offset[s] : old.offset[s + 1]] for s in range(len(kinds))]
-    mean = [averaging(kind, part, int(n)) for kind, part, n in zip(kinds, parts, size, strict=True)]
-    theta = regroup(old, state.theta, new, kinds, mean)
-    emissions = map_entries(lexical, state.emissions, mean[old.grammar.first_tag :])
-    parents = []
-    for kind, n in zip(kinds, size, strict=True):
-        parent = np.zeros(n, np.int64)
-        parent[kind] = np.arange(len(kind)) // 2
-        parents.append(parent)
-    return Refined(new, theta, emissions, state.history.grown(parents))
+def contract(lexical: LexicalLayout, state: Refined, kinds: Sequence[Longs], frequency: Floats) -> Refined:
+    """The grammar over classes of subtypes: children are summed, parents averaged by frequency."""
+    history = state.history
+    layout, theta, mean = project(state.layout, state.theta, kinds, frequency)
+    emissions = lexical.mapped(state.emissions, mean[layout.grammar.first_tag :])
+    # A class came from where its commonest member did.
+    parents = [last[matrix.argmax(1)] for last, matrix in zip(history.parents[-1], mean, strict=True)]
+    return Refined(layout, theta, emissions, History(history.parents[:-1]).grown(parents))

@@ -10,16 +10,7 @@ from latree.arrays import Floats
 from latree.files import Arrays, compact
 from latree.inference.subtypes import History, Layout
 from latree.kinds.lvg.smoothing import Smoother
-from latree.kinds.lvg.split_merge import (
-    Expectation,
-    Refined,
-    first_grammar,
-    fit,
-    keep_all,
-    merge,
-    split,
-    subtype_counts,
-)
+from latree.kinds.lvg.split_merge import Expectation, Refined, first_grammar, fit, merge, split, subtype_counts
 from latree.kinds.lvg.variational import variational_round
 from latree.learning.checkpoint import Standing
 from latree.learning.latent_treebank import LatentTreebank
@@ -75,8 +66,6 @@ class Rounds(Trainee):
         if options.subtypes is None:
             grammar = merge(treebank, grammar, options.merge_fraction)
             grammar = fit(treebank, grammar, options.merge_iterations, "merge", watch, options.tolerance)
-        else:
-            grammar = keep_all(grammar)
         lexical = treebank.lexical(grammar.layout)
         smoother = Smoother(lexical, grammar.history, options.rule_smoothing, options.word_smoothing)
         return fit(treebank, grammar, options.smooth_iterations, "smooth", watch, smoother=smoother)

@@ -12,7 +12,6 @@ coarse-to-fine parsing.)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,20 +19,22 @@ from scipy.special import xlogy
 
 from latree.arrays import Floats, Longs
 from latree.inference.forest import Forest
-from latree.inference.subtypes import History, Layout, averaging, regroup
+from latree.inference.subtypes import History
 from latree.inference.sweep import Inference
 from latree.kinds.lvg import LvgOptions, VariationalOptions
 from latree.kinds.lvg.smoothing import Smoother
 from latree.kinds.lvg.split_merge import (
     Expectation,
     Refined,
+    contract,
     fit,
-    keep_all,
+    merged_halves,
+    messages_of,
     split,
     subtype_counts,
 )
 from latree.kinds.lvg.variational_prior import RulePrior, WordPrior, half_sums
-from latree.learning.latent_treebank import LatentTreebank, LexicalLayout, map_entries
+from latree.learning.latent_treebank import LatentTreebank, LexicalLayout
 from latree.learning.loop import Watch
 
 
@@ -83,29 +84,15 @@ def variational_round(
     From almost equal halves, mean-field updates would follow the noise: they settle before the counts say anything.
     Nor do two halves that are both in use become one by themselves: they are merged where that raises the bound.
     """
-    prior, state = options.prior, keep_all(split(state, options, rng))
+    prior, state = options.prior, split(state, options, rng)
     state = fit(treebank, state, options.split_iterations, "split", watch, options.tolerance)
-    for choose in (merged_halves, used):
+    for choose in (gainful, used):
         step = MeanField(treebank.shared, treebank.lexical(state.layout), state, prior)
         fit(treebank, state, prior.iterations, "variational", watch, options.tolerance, step=step)
         frequency = subtype_counts(step.lexical, step.counts)
         kinds = choose(treebank, step, frequency, prior.threshold)
         state = contract(step.lexical, step.mean(state), kinds, frequency)
     return state
-
-
-def contract(lexical: LexicalLayout, state: Refined, kinds: Sequence[Longs], frequency: Floats) -> Refined:
-    """The grammar over classes of subtypes: children are summed, parents averaged by frequency."""
-    old, history = state.layout, state.history
-    size = np.array([int(kind.max()) + 1 for kind in kinds])
-    new = Layout(old.grammar, size)
-    parts = np.split(frequency, old.offset[1:-1])
-    mean = [averaging(kind, part, int(n)) for kind, part, n in zip(kinds, parts, size, strict=True)]
-    theta = regroup(old, state.theta, new, kinds, mean)
-    emissions = map_entries(lexical, state.emissions, mean[old.grammar.first_tag :])
-    # A class came from where its commonest member did.
-    parents = [last[matrix.argmax(1)] for last, matrix in zip(history.parents[-1], mean, strict=True)]
-    return Refined(new, theta, emissions, History(history.parents[:-1]).grown(parents))
 
 
 def used(_: LatentTreebank, step: MeanField, frequency: Floats, threshold: float) -> list[Longs]:
@@ -119,14 +106,9 @@ def used(_: LatentTreebank, step: MeanField, frequency: Floats, threshold: float
     return kinds
 
 
-def merged_halves(treebank: LatentTreebank, step: MeanField, frequency: Floats, threshold: float) -> list[Longs]:
+def gainful(treebank: LatentTreebank, step: MeanField, frequency: Floats, threshold: float) -> list[Longs]:
     """The classes of `contract` that make one of all halves whose merge raises the bound."""
-    kinds = []
-    for gain in merge_gains(treebank, step):
-        width = np.where(gain > 0, 1, 2)
-        first = np.cumsum(width) - width
-        kinds.append(np.stack([first, first + width - 1], 1).ravel() if len(gain) else np.zeros(1, np.int64))
-    return kinds
+    return [merged_halves(gain > 0) for gain in merge_gains(treebank, step)]
 
 
 def merge_gains(treebank: LatentTreebank, step: MeanField) -> list[Floats]:
@@ -156,9 +138,8 @@ def _half_entropies(treebank: LatentTreebank, step: MeanField) -> list[Floats]:
     _, result = Expectation(treebank.forest, lexical, state).run()
     entropies = []
     for symbol, size in enumerate(lexical.layout.size):
-        items = np.flatnonzero(treebank.forest.symbol == symbol)
-        rows = result.inside.start[items][:, None] + np.arange(size)
-        both = result.inside.row[rows] * result.outside.row[rows]
+        inside, outside = messages_of(symbol, int(size), treebank.forest, result)
+        both = inside * outside
         p = both / both.sum(1, keepdims=True)
         entropies.append(xlogy(half_sums(p, 1), half_sums(p, 1)).sum(0) - half_sums(xlogy(p, p), 1).sum(0))
     return entropies

@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, psi, xlogy
@@ -79,6 +79,14 @@ def break_stick(draws: Floats, concentration: float) -> Sticks:
     return Sticks(beta, float(np.log(concentration * v * (1 - v) ** concentration).sum()))
 
 
+def _choices(n: Floats, a: Floats | float, a_total: Floats, chooser: Longs) -> tuple[Floats, float]:
+    """log W of every choice, and sum log D - sum n log W; each choice is one of its chooser's."""
+    total = np.bincount(chooser, weights=n, minlength=len(a_total))
+    log_w = psi(n + a) - psi(a_total + total)[chooser]
+    whole = (gammaln(a_total) - gammaln(a_total + total)).sum()
+    return log_w, float(whole + (gammaln(n + a) - gammaln(a)).sum() - n @ log_w)
+
+
 class RulePrior:
     """The Dirichlets over rules and over children's subtypes, and beta."""
 
@@ -107,21 +115,14 @@ class RulePrior:
 
     def weights(self, counts: Floats) -> tuple[Floats, float]:
         """W of every T[x, y, z], and log p(beta) + sum log D - sum n log W."""
-        rho, score = self._rule_choice(self._row_counts(counts))
+        a = self.options.rule_prior
+        a_total = np.where(self.rules_of > 0, a * self.rules_of, 1.0)  # a tag chooses no rule
+        rho, score = _choices(self._row_counts(counts), a, a_total, self.parent)
         log_w = np.empty_like(counts)
         layout, strength = self.layout, self.options.strength
         score += _weigh_children(counts, layout.start, layout.dims, self.children, self.beta, strength, log_w)
         log_w += np.repeat(rho, np.repeat(layout.dims[:, 1] * layout.dims[:, 2], layout.dims[:, 0]))
         return np.exp(log_w), score + self.log_prior
-
-    def _rule_choice(self, n: Floats) -> tuple[Floats, float]:
-        """log W of every (rule, x), and sum log D - sum n log W."""
-        a, is_parent = self.options.rule_prior, self.rules_of > 0
-        total = np.bincount(self.parent, weights=n, minlength=len(is_parent))
-        a_total = np.where(is_parent, a * self.rules_of, 1.0)  # a tag chooses no rule
-        log_w = psi(n + a) - psi(a_total + total)[self.parent]
-        whole = (gammaln(a_total) - gammaln(a_total + total)).sum()
-        return log_w, float(whole + (gammaln(n + a) - gammaln(a)).sum() - n @ log_w)
 
     def _row_counts(self, counts: Floats) -> Floats:
         return np.add.reduceat(counts, self.layout.row[:-1])
@@ -206,8 +207,7 @@ class WordPrior:
 
     def __init__(self, lexical: LexicalLayout, prior: float) -> None:
         self.lexical, self.prior = lexical, prior
-        columns = int(lexical.layout.tag_columns[-1])
-        key = np.where(lexical.is_rare, lexical.column, columns + lexical.pair)
+        key = np.where(lexical.is_rare, lexical.column, lexical.columns + lexical.pair)
         _, first, self.kind = np.unique(key, return_index=True, return_inverse=True)
         self.column = lexical.column[first]  # [classes]
         self.factor = np.where(lexical.is_rare, lexical.rare_share, 1.0)  # P(w | rare, t)
@@ -216,33 +216,33 @@ class WordPrior:
         base = np.bincount(self.kind, weights=(tokens / by_tag[lexical.entries.tag])[lexical.entry])
         self.a = np.asarray(prior * base, np.float64)
 
+    def _class_counts(self, counts: Floats) -> Floats:
+        return np.bincount(self.kind, weights=counts).astype(np.float64)
+
     def weights(self, counts: Floats) -> tuple[Floats, float]:
         """W of every entry, and sum log D - sum n log W; without a prior the maximum likelihood."""
         if self.prior == 0:
             return self.lexical.estimate(counts), 0.0
-        n = np.bincount(self.kind, weights=counts)
-        total = np.bincount(self.column, weights=n)
-        log_w = psi(n + self.a) - psi(total + self.prior)[self.column]
-        score = (gammaln(self.prior) - gammaln(self.prior + total)).sum()
-        score += (gammaln(self.a + n) - gammaln(self.a)).sum() - n @ log_w
-        return np.exp(log_w)[self.kind] * self.factor, float(score)
+        n, total = self._class_counts(counts), np.full(self.lexical.columns, self.prior)
+        log_w, score = _choices(n, self.a, total, self.column)
+        return np.exp(log_w)[self.kind] * self.factor, score
 
     def merge_gains(self, counts: Floats) -> list[Floats]:
         """For each tag and pair of halves the gain in sum log D if they were one."""
         # All subtypes of a tag have the same classes, each class its subtypes side by side.
         columns = self.lexical.layout.tag_columns
-        n = np.bincount(self.kind, weights=counts)
+        n = self._class_counts(counts)
         gains = []
         for lo, hi in pairwise(columns.tolist()):
             parts = np.stack([np.flatnonzero(self.column == column) for column in range(lo, hi)])
-            table, a = np.asarray(n[parts], np.float64), self.a[parts[0]]
+            table, a = n[parts], self.a[parts[0]]
             change = _gain_as_parents(table, a if self.prior else 0).sum(1)
             gains.append(change - _gain_as_parents(table.sum(1), self.prior))
         return gains
 
     def mean(self, counts: Floats) -> Floats:
         """The posterior mean of every entry."""
-        n = np.bincount(self.kind, weights=counts) + self.a
+        n = self._class_counts(counts) + self.a
         return (n / np.bincount(self.column, weights=n)[self.column])[self.kind] * self.factor
 
 
@@ -253,16 +253,16 @@ def half_sums(values: Floats, axis: int) -> Floats:
     return np.asarray(np.add.reduceat(values, np.arange(0, values.shape[axis], 2), axis), np.float64)
 
 
-def _log_d(n: Floats, a: Any) -> Floats:
+def _log_d(n: Floats, a: Floats | float) -> Floats:
     """log Gamma(a + n) - log Gamma(a), of which log D is made; without a prior, the logarithm of the likelihood."""
     if np.ndim(a) == 0 and a == 0:
         return np.asarray(xlogy(n, n), np.float64)
     return np.asarray(gammaln(a + n) - gammaln(a), np.float64)
 
 
-def _gain_as_parents(n: Floats, a: Any, axis: int = 0) -> Floats:
+def _gain_as_parents(n: Floats, a: Floats | float) -> Floats:
     """The change of `_log_d` where halves' counts are put together under the prior that each had."""
-    return _log_d(half_sums(n, axis), a) - half_sums(_log_d(n, a), axis)
+    return _log_d(half_sums(n, 0), a) - half_sums(_log_d(n, a), 0)
 
 
 def _gain_as_children(n: Floats, a: Floats, axis: int) -> Floats:

@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import block_diag, csr_array, eye_array
 
-from latree.arrays import NONE, Floats, Longs
+from latree.arrays import NONE, Floats, Ints, Longs, ranges, starts
 from latree.inference.forest import Forest, restrict
 from latree.inference.forms.multiscale import MultiScale, leaves_below, tree_sizes
 from latree.inference.forms.sparse import Sparse, sparse, with_entries, zeros_like
@@ -61,7 +62,7 @@ class LogLinear:
         features = csr_array(block_diag([self.features, eye_array(count)], format="csr"))
         return replace(self, base=np.append(self.base, np.zeros(count)), features=features)
 
-    def as_form(self, cells: Sparse) -> Any:
+    def as_form(self, cells: Sparse) -> Sparse | MultiScale:
         """Weights or statistics, as inference takes them."""
         return MultiScale(cells) if self.in_blocks else cells
 
@@ -84,8 +85,7 @@ def one_scale(layout: Layout, lexical_tag: Longs, rule_base: Floats, lexical_bas
     cells = sparse(layout, rule_base, np.arange(int(layout.start[-1])))
     width = layout.size[layout.grammar.first_tag + lexical_tag]
     base = np.concatenate([rule_base, lexical_base])
-    start = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
-    return LogLinear(layout, cells, start, base, eye_array(len(base), format="csr"), in_blocks=False)
+    return LogLinear(layout, cells, starts(width), base, eye_array(len(base), format="csr"), in_blocks=False)
 
 
 def many_scales(
@@ -97,29 +97,27 @@ def many_scales(
     paths, is_leaf = tree.paths(), tree.is_leaf
     own = np.flatnonzero(is_leaf & (tree.production < rules))
     trees = Layout(layout.grammar, tree_sizes(size))
-    rule, dims = tree.production[own], trees.dims[tree.production[own]]
-    x, y, z = tree.place[own].T
-    place = trees.start[rule] + (x * dims[:, 1] + y) * dims[:, 2] + z
+    place = trees.places(tree.production[own], *tree.place[own].T)
     order = np.argsort(place)
-    own, rule = own[order], rule[order]
+    own = own[order]
+    rule = tree.production[own]
     cells = sparse(trees, np.zeros(int(trees.start[-1])), place[order])
     width = size[layout.grammar.first_tag + lexical_tag]
     leaf_of = _word_leaves(tree, is_leaf, rules, width)
     features = csr_array(paths[np.concatenate([own, leaf_of])])
     children = np.log(layout.dims[rule, 1] * layout.dims[rule, 2])
     base = np.concatenate([rule_base[rule] - children, np.repeat(lexical_base, width)])
-    start = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
-    return LogLinear(layout, cells, start, base, features, in_blocks=True)
+    return LogLinear(layout, cells, starts(width), base, features, in_blocks=True)
 
 
-def _word_leaves(tree: Refinement, is_leaf: Any, rules: int, width: Longs) -> Longs:
+def _word_leaves(tree: Refinement, is_leaf: NDArray[np.bool_], rules: int, width: Longs) -> Longs:
     """For every lexical rule and subtype of its tag the leaf that it falls into."""
-    first = np.concatenate([[0], np.cumsum(width)])
+    first = starts(width)
     leaf = np.full(int(first[-1]), NONE)
     for node in np.flatnonzero(is_leaf & (tree.production >= rules)).tolist():
         lexical = int(tree.production[node]) - rules
-        own = leaf[first[lexical] : first[lexical + 1]]
-        own[leaves_below(int(tree.place[node, 0]), len(own))] = node
+        subtypes = leaf[first[lexical] : first[lexical + 1]]
+        subtypes[leaves_below(int(tree.place[node, 0]), len(subtypes))] = node
     return leaf
 
 
@@ -135,10 +133,8 @@ class Entries(NamedTuple):
     def numbers(self, start: Longs) -> tuple[Longs, Longs, Longs]:
         """Each entry's lexical numbers end to end, own and joined (NONE: none); and how many each has."""
         width = start[self.own + 1] - start[self.own]
-        step = np.arange(int(width.sum())) - np.repeat(np.cumsum(width) - width, width)
-        own = np.repeat(start[self.own], width) + step
-        joined = np.where(self.joined == NONE, NONE, start[self.joined])
-        return own, np.where(np.repeat(joined, width) == NONE, NONE, np.repeat(joined, width) + step), width
+        alone = np.repeat(self.joined == NONE, width)
+        return ranges(start[self.own], width), np.where(alone, NONE, ranges(start[self.joined], width)), width
 
 
 class Batch(NamedTuple):
@@ -158,26 +154,22 @@ class Batch(NamedTuple):
     def of(cls, gold: Forest, everything: Forest, own: Longs, joined: Longs, words: Words) -> Batch:
         """`own` and `joined` hold a lexical rule, or NONE, for every word and tag laid end to end."""
         rules = gold.rules
-        everything = restrict(everything, (everything.rule < rules) | (_entry_of(own, everything) != NONE))
+        has_rule = own[np.maximum(everything.rule - rules, 0)] != NONE
+        everything = restrict(everything, (everything.rule < rules) | has_rule)
         used = np.unique(np.concatenate([f.rule[f.rule >= rules] for f in (gold, everything)])) - rules
         pairs, number = np.unique(np.stack([own[used], joined[used]], 1), axis=0, return_inverse=True)
-        place = np.full(len(own), NONE)
-        place[used] = number.ravel()
-        gold, everything = (f._replace(rule=_renumbered(f.rule, rules, place)) for f in (gold, everything))
+        entry = np.full(len(own), NONE, np.int32)
+        entry[used] = number.ravel()
+        gold, everything = (f._replace(rule=_renumbered(f.rule, rules, entry)) for f in (gold, everything))
         return cls(gold, everything, Entries(pairs[:, 0], pairs[:, 1]), words)
 
     def with_spans(self, features: SpanFeatures) -> Batch:
         return self._replace(spans=(features.matrix(self.gold, self.words), features.matrix(self.all, self.words)))
 
 
-def _entry_of(table: Longs, forest: Forest) -> Longs:
-    """What a table over words and tags holds for each edge that is lexical."""
-    return np.asarray(table[np.maximum(forest.rule - forest.rules, 0)], np.int64)
-
-
-def _renumbered(rule: Any, rules: int, place: Longs) -> Any:
-    lexical = rule >= rules
-    return np.where(lexical, rules + place[np.where(lexical, rule - rules, 0)], rule).astype(np.int32)
+def _renumbered(rule: Ints, rules: int, entry: Ints) -> Ints:
+    """Edges' rules, with other numbers for lexical entries."""
+    return np.where(rule < rules, rule, rules + entry[np.maximum(rule - rules, 0)]).astype(np.int32)
 
 
 class _Slope(NamedTuple):

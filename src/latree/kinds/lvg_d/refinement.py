@@ -9,6 +9,7 @@ production may be fine in a place where another is coarse.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,5 +96,5 @@ class Refinement:
         return {name: getattr(self, name).astype(np.int32) for name in names}
 
     @classmethod
-    def from_arrays(cls, arrays: Any) -> Refinement:
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Refinement:
         return cls(*(arrays[name].astype(np.int64) for name in ("production", "place", "parent")))

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from latree.arrays import Longs
+from latree.arrays import Longs, starts
 from latree.inference.forest import Forest, P, R
 from latree.lexicon.lexical_rules import LexicalRules
 
@@ -31,9 +31,8 @@ class Words(NamedTuple):
 
     @classmethod
     def of(cls, sentences: Sequence[Sequence[str]], lexical: LexicalRules) -> Words:
-        lengths = np.array([len(words) for words in sentences])
         units = np.concatenate([lexical.units_of(words) for words in sentences])
-        return cls(units, np.cumsum(lengths) - lengths)
+        return cls(units, starts([len(words) for words in sentences])[:-1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""What structured vectorial semantics counts in a treebank, and the models that follow from it.
+"""What structured vectorial semantics counts in a treebank, and the weights that follow from it.
 
 With P(i | h), how much each headword h is of each concept i, the lexicalised and the clustered parser are the same
 thing: a headword is a concept of its own, or belongs to several (eqns 18 to 21).
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -21,8 +21,8 @@ from latree.arrays import NONE, Floats, Ints, Longs
 from latree.errors import LatreeError
 from latree.inference.forms.factored import NO_RELATION
 from latree.inference.grammar import Grammar, inner_nodes, rule_symbols, tagged_words
-from latree.kinds.svs.relational_clusters import PairCounts
 from latree.kinds.svs.relations import ANY, Relation, head_words, relation_of
+from latree.learning.latent_treebank import LexicalLayout
 from latree.text.binary import Node
 
 MOST_BYTES = 2**32  # of the relations between headwords
@@ -82,6 +82,26 @@ def structure(grammar: Grammar, counts: Floats, least: int) -> Structure:
     return Structure(label, tuple(numbers))
 
 
+@dataclass(frozen=True, eq=False)
+class PairCounts:
+    """How often `child` stands under `parent` in `relation`: an entry a row, sorted by relation, parent and child."""
+
+    relation: Longs  # l of the paper, by entry
+    parent: Longs  # h
+    child: Longs  # h'
+    count: Floats
+    headwords: int
+    relations: int
+
+    @classmethod
+    def of(cls, counts: Mapping[tuple[int, int, int], float], headwords: int, relations: int) -> PairCounts:
+        """Sort counts by (relation, parent, child)."""
+        keys = sorted(counts)
+        relation, parent, child = np.ascontiguousarray(np.array(keys, np.int64).reshape(-1, 3).T)
+        count = np.array([counts[key] for key in keys], np.float64)
+        return cls(relation, parent, child, count, headwords, relations)
+
+
 class HeadCounts(NamedTuple):
     """How often rules and symbols have each headword, and children theirs beside their parents'."""
 
@@ -103,26 +123,18 @@ def count_heads(grammar: Grammar, structure: Structure, nodes: Sequence[Node], h
             for child, label in zip(node.children(), structure.label[rule].tolist(), strict=False):
                 symbols[grammar.index[child.symbol], words[id(child)]] += 1
                 if label != NO_RELATION:
-                    pairs[head, words[id(child)], label] += 1
+                    pairs[label, head, words[id(child)]] += 1
     size = len(headwords.words) + 1
     return HeadCounts(
         _table(rules, (len(grammar.rules), size)),
         _table(symbols, (len(grammar.symbols), size)),
-        _pair_counts(pairs, size, len(structure.relations)),
+        PairCounts.of(pairs, size, len(structure.relations)),
     )
 
 
 def _table(counts: Counter[tuple[int, int]], shape: tuple[int, int]) -> csr_array:
     rows, columns = np.array(list(counts), np.int64).reshape(-1, 2).T
     return csr_array((np.array(list(counts.values()), np.float64), (rows, columns)), shape=shape)
-
-
-def _pair_counts(counts: Counter[tuple[int, int, int]], headwords: int, relations: int) -> PairCounts:
-    keys = sorted(counts)
-    parent, child, relation = np.array(keys, np.int64).reshape(-1, 3).T
-    return PairCounts(
-        parent, child, relation, np.array([counts[key] for key in keys], np.float64), headwords, relations
-    )
 
 
 def head_relations(pairs: PairCounts) -> Floats:
@@ -136,8 +148,65 @@ def head_relations(pairs: PairCounts) -> Floats:
     return normalised(table)
 
 
-def normalised(table: Floats) -> Floats:
-    """Rows that sum to one; a row of nothing stays."""
+def normalised(table: Floats, otherwise: Floats | float = 0.0) -> Floats:
+    """Rows (of the last axis) that sum to one; `otherwise`, in proportion, for a row of nothing."""
     total = table.sum(-1, keepdims=True)
-    shares: Floats = np.divide(table, total, out=np.zeros_like(table), where=total > 0)
+    shares = np.empty_like(table)
+    shares[:] = otherwise / (np.sum(otherwise) or 1.0)
+    np.divide(table, total, out=shares, where=total > 0)
     return shares
+
+
+# --- weights
+
+
+class SvsWeights(NamedTuple):
+    """Everything that is learned."""
+
+    rule: Floats  # [rules, concepts] theta_M; of the root's rules the prior of eqn 20
+    relation: Floats  # [relations, concepts, concepts] theta_L
+    words: Floats  # expected counts of lexical entries' concepts, end to end
+    prior: Floats  # [symbols, concepts] how often each occurs (eqn 21)
+
+
+def from_counts(
+    counts: HeadCounts,
+    relation: Floats,
+    concept_of: Floats,
+    structure: Structure,
+    lexical: LexicalLayout,
+    heads: Longs,
+) -> SvsWeights:
+    """With P(i | h) [headwords, concepts]: theta_M (eqn 18), preterminals (eqn 19) and priors (eqns 20 and 21).
+
+    `heads` has the headword of every lexical entry.
+    """
+    prior = np.asarray(counts.symbol @ concept_of)
+    rule = rule_weights(np.asarray(counts.rule @ concept_of), structure, lexical.layout.grammar.rules)
+    words = (lexical.entries.count[:, None] * concept_of[heads]).ravel()
+    return SvsWeights(rule, relation, words, prior)
+
+
+def concepts_of_words(weights: SvsWeights, heads: Longs, headwords: int) -> Floats:
+    """P(i | h) [headwords, concepts] as the weights have it."""
+    words = weights.words.reshape(len(heads), -1)
+    table = np.zeros((headwords, words.shape[1]))
+    np.add.at(table, heads, words)
+    return normalised(table)
+
+
+def rule_weights(expected: Floats, structure: Structure, rules: Ints) -> Floats:
+    """P(rule | lc i) from expected counts [rules, concepts]; the root's rules share one sum over all concepts."""
+    total = np.zeros((int(rules[:, 0].max(initial=0)) + 1, expected.shape[1]))
+    np.add.at(total, rules[:, 0], expected)
+    total[0] = expected[structure.top].sum()
+    below = total[rules[:, 0]]
+    quotient: Floats = np.divide(expected, below, out=np.zeros_like(expected), where=below > 0)
+    return quotient
+
+
+def smoothed(rule: Floats, prior: Floats, theta: Floats, structure: Structure, rules: Ints, tokens: float) -> Floats:
+    """theta_M with so many tokens' worth of each rule's frequency for all concepts together."""
+    below = prior[rules[:, 0]]
+    mixed = (rule * below + tokens * theta[:, None]) / np.maximum(below + tokens, 1e-300)
+    return np.where(structure.top[:, None], rule, mixed)

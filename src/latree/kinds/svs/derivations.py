@@ -14,7 +14,7 @@ import numpy as np
 from latree.arrays import NONE, Longs
 from latree.inference.forest import Forest, Piece, assemble
 from latree.inference.grammar import Grammar
-from latree.kinds.svs.relations import ANY, HeadBinarization
+from latree.kinds.svs.relations import HeadBinarization
 from latree.text.binary import Symbol, SymbolKind
 from latree.text.tree import Tree
 
@@ -151,7 +151,6 @@ def _places(tree: Tree, binarization: HeadBinarization) -> list[_Place]:
             end = start + len(child.words())
             parent.children.append(len(places))
             stack.append(len(places))
-            known = (parent.tree.label, child.label) in binarization.relations
-            places.append(_Place(child, (parent.tree.label if known else ANY,), start, end, []))
+            places.append(_Place(child, (binarization.context(parent.tree.label, child.label),), start, end, []))
             start = end
     return places

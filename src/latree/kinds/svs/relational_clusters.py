@@ -26,59 +26,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from latree.arrays import Floats, Longs
-from latree.errors import LatreeError
 from latree.jit import kernel
+from latree.kinds.svs.counts import PairCounts, normalised
 from latree.learning.loop import Progress, Watch, check_climb
-
-
-@dataclass(frozen=True)
-class PairCounts:
-    """How often `child` stands under `parent` in `relation`: an entry a row; headwords and relations are numbers.
-
-    An entry may occur more than once, and in any order; `sorted` sorts them and adds them up.
-    """
-
-    parent: Longs  # h of the paper, by entry
-    child: Longs  # h'
-    relation: Longs  # l
-    count: Floats
-    headwords: int
-    relations: int
-
-    def __post_init__(self) -> None:
-        entries = len(self.count)
-        for name, limit in (("parent", self.headwords), ("child", self.headwords), ("relation", self.relations)):
-            numbers = getattr(self, name)
-            if numbers.shape != (entries,):
-                raise ValueError(f"{name} has shape {numbers.shape}, but there are {entries} counts")
-            if entries and not 0 <= numbers.min() <= numbers.max() < limit:
-                raise ValueError(f"{name} is {numbers.min()} to {numbers.max()}; expected 0 to {limit - 1}")
-        if entries and not (np.isfinite(self.count).all() and self.count.min() >= 0):
-            raise ValueError("counts must be finite, and zero or more")
-
-    @property
-    def total(self) -> float:
-        return float(self.count.sum())
-
-    def sorted(self) -> PairCounts:
-        """Sort the counts by relation, parent and child, every entry once and above zero.
-
-        Equal entries are added from the smallest up, so that the order in which they came changes no bit.
-        """
-        order = np.lexsort((self.count, self.child, self.parent, self.relation))
-        order = order[self.count[order] > 0]
-        keys = np.stack([self.relation[order], self.parent[order], self.child[order]])
-        first = np.flatnonzero(_changes(keys))
-        count = np.add.reduceat(self.count[order], first) if len(first) else np.zeros(0)
-        relation, parent, child = np.ascontiguousarray(keys[:, first])
-        return PairCounts(parent, child, relation, count, self.headwords, self.relations)
-
-
-def _changes(keys: Longs) -> np.ndarray:
-    """Where a column differs from the one before it; the first always does."""
-    changes = np.ones(keys.shape[1], dtype=bool)
-    changes[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
-    return changes
 
 
 @dataclass(frozen=True)
@@ -97,7 +47,7 @@ class Clusters:
         such as articles, get next to none of it, and Bayes' rule would put such words anywhere but there; hence the
         prior is of both ends, and the result is the share of h's occurrences that EM gives to i.
         """
-        return _normalised(self.word_given_concept.T * self.concept_anywhere, self.concept_anywhere)
+        return normalised(self.word_given_concept.T * self.concept_anywhere, self.concept_anywhere)
 
     def blurred(self, share: float) -> Clusters:
         """So much of what words and relations say whatever the concept: without zeros, which EM could not leave."""
@@ -115,15 +65,8 @@ class Clustering:
 
     counts: PairCounts
     concepts: int
-    iterations: int = 100
+    iterations: int
     best: float = -np.inf  # the log-likelihood (natural, without P(l)) of the likeliest clusters so far
-
-    def __post_init__(self) -> None:
-        if self.concepts < 1:
-            raise LatreeError(f"the number of concepts must be 1 or more, not {self.concepts}")
-        if self.iterations < 0:
-            raise LatreeError(f"the number of iterations must be 0 or more, not {self.iterations}")
-        self.table = self.counts.sorted()
 
     def try_start(self, seed: int | Sequence[int], kept: Clusters | None, watch: Watch) -> Clusters:
         """Run EM from the start that `seed` draws; return these clusters or those kept so far, the likelier ones.
@@ -131,19 +74,19 @@ class Clustering:
         EM stops early where the likelihood no longer rises at all.  Without a single pair everything is uniform.
         """
         shape = self.counts.headwords, self.counts.relations, self.concepts
-        if not len(self.table.count):
+        if not len(self.counts.count):
             return uniform(*shape)
         clusters = self._climb(random_start(*shape, seed), watch)
-        reached = expectation(self.table, clusters).log_likelihood
+        reached = expectation(self.counts, clusters).log_likelihood
         if kept is not None and reached <= self.best:
             return kept
         self.best = reached
         return clusters
 
     def _climb(self, clusters: Clusters, watch: Watch) -> Clusters:
-        seen, before = _seen_words(self.table), -np.inf
+        seen, before = _seen_words(self.counts), -np.inf
         for iteration in range(1, self.iterations + 1):
-            expected = expectation(self.table, clusters)
+            expected = expectation(self.counts, clusters)
             check_climb(before, expected.log_likelihood, f"relational clusters, iteration {iteration}")
             watch(Progress("clustering headwords", iteration, self.iterations, expected.log_likelihood))
             if expected.log_likelihood <= before:
@@ -163,7 +106,7 @@ def random_start(headwords: int, relations: int, concepts: int, seed: int | Sequ
     """Random parameters, as the paper starts from; none is zero, since EM never leaves zero."""
     random = np.random.default_rng(seed)
     shapes = _shapes(headwords, relations, concepts)
-    return Clusters(*(_normalised(1 - random.random(shape), np.ones(shape[-1])) for shape in shapes))
+    return Clusters(*(normalised(1 - random.random(shape), np.ones(shape[-1])) for shape in shapes))
 
 
 def _shapes(headwords: int, relations: int, concepts: int) -> tuple[tuple[int, ...], ...]:
@@ -181,9 +124,9 @@ class Expected:
 
 
 def expectation(counts: PairCounts, clusters: Clusters) -> Expected:
-    """The E-step (eqns 13 and 14) over a table that is sorted, see `PairCounts.sorted`."""
-    keys = np.stack([counts.relation, counts.parent])
-    starts = np.append(np.flatnonzero(_changes(keys)), len(counts.count))
+    """The E-step (eqns 13 and 14)."""
+    group = counts.relation * counts.headwords + counts.parent
+    starts = np.append(np.unique(group, return_index=True)[1], len(group))
     word_rows = np.ascontiguousarray(clusters.word_given_concept.T)
     parent_words, child_words = np.zeros_like(word_rows), np.zeros_like(word_rows)
     pairs = np.zeros_like(clusters.child_given_parent)
@@ -255,28 +198,14 @@ def maximise(expected: Expected, seen: Floats) -> Clusters:
     parents, children = expected.parent_words.sum(axis=1), expected.child_words.sum(axis=1)
     even = np.ones(len(parents))
     return Clusters(
-        _normalised(words, seen),  # eqn 16, both ends
-        _normalised(expected.concept_pairs, children),  # eqn 17
-        _normalised(parents, even),  # eqn 15
-        _normalised(parents + children, even),
+        normalised(words, seen),  # eqn 16, both ends
+        normalised(expected.concept_pairs, children),  # eqn 17
+        normalised(parents, even),  # eqn 15
+        normalised(parents + children, even),
     )
-
-
-def log_likelihood(counts: PairCounts, clusters: Clusters) -> float:
-    """log P(h, h' | l) of all pairs, natural; -inf where one of them is impossible."""
-    return expectation(counts.sorted(), clusters).log_likelihood
 
 
 def _seen_words(counts: PairCounts) -> Floats:
     """How often each headword stands at either end of a pair."""
     ends = np.concatenate([counts.parent, counts.child])
     return np.bincount(ends, np.tile(counts.count, 2), counts.headwords).astype(np.float64)
-
-
-def _normalised(numbers: Floats, otherwise: Floats) -> Floats:
-    """Rows (of the last axis) that sum to one; `otherwise`, in proportion, for a row of zeros."""
-    total = numbers.sum(axis=-1, keepdims=True)
-    result = np.empty_like(numbers)
-    result[:] = otherwise / (otherwise.sum() or 1.0)
-    np.divide(numbers, total, out=result, where=total > 0)
-    return result

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from latree.text.binary import Node, Symbol
+from latree.text.binary import Node, Symbol, SymbolKind
 from latree.text.heads import HeadRules
 from latree.text.tree import Tree
 
@@ -35,42 +35,31 @@ class HeadBinarization:
 
     def apply(self, tree: Tree) -> Node:
         """The binary tree; its topmost node alone has a symbol of kind "root"."""
-        levels: list[list[Node]] = [[]]  # the finished children of every open node
-        todo: list[tuple[Tree, Symbol | None, tuple[str, ...]]] = [(tree, None, ())]
-        while todo:
-            tree, symbol, context = todo.pop()
-            if symbol is not None:  # all its children are finished
-                node = self._join(symbol, levels.pop(), tree)
-                levels[-1].append(node)
-            elif tree.word is not None:
-                levels[-1].append(Node(Symbol("tag", tree.label, context), word=tree.word))
-            else:
-                todo.append((tree, Symbol("root" if len(levels) == 1 else "phrase", tree.label, context), ()))
-                levels.append([])
-                todo.extend((child, None, self._context(tree, k)) for k, child in reversed([*enumerate(tree.children)]))
-        return levels[0][0]
+        return tree.fold(lambda node, children: self._join(node, children, "root" if node is tree else "phrase"))
 
-    def _context(self, tree: Tree, child: int) -> tuple[str, ...]:
-        """How a child is related to the tree it is in."""
-        if child == head_of(tree, self.heads):
-            return ()
-        label = tree.children[child].label
-        return (tree.label if (tree.label, label) in self.relations else ANY,)
-
-    def _join(self, symbol: Symbol, children: list[Node], tree: Tree) -> Node:
+    def _join(self, tree: Tree, children: list[Node], kind: SymbolKind) -> Node:
         """One node over `children`, from the head outwards: first those on its left, then those on its right.
 
         The root, which has no concept for a head to share, stands over one child: a part of its own, where need be.
         """
-        head, lone = head_of(tree, self.heads), symbol.kind == "root"
+        if tree.word is not None:
+            return Node(Symbol("tag", tree.label), word=tree.word)
+        symbol, head = Symbol(kind, tree.label), head_of(tree, self.heads)
+        for k, child in enumerate(children):
+            if k != head:
+                child.symbol = child.symbol._replace(parents=(self.context(tree.label, tree.children[k].label),))
         if len(children) == 1:
             return Node(symbol, children[0])
         node = children[head]
         steps = [(k, True) for k in range(head - 1, -1, -1)] + [(k, False) for k in range(head + 1, len(children))]
         for done, (k, on_left) in enumerate(steps, start=1):
-            top = symbol if done == len(steps) and not lone else Symbol("part", symbol.label)
+            top = symbol if done == len(steps) and kind != "root" else Symbol("part", tree.label)
             node = Node(top, children[k], node) if on_left else Node(top, node, children[k])
-        return Node(symbol, node) if lone else node
+        return Node(symbol, node) if kind == "root" else node
+
+    def context(self, parent: str, modifier: str) -> str:
+        """How a modifier is related to its parent, by their labels."""
+        return parent if (parent, modifier) in self.relations else ANY
 
     def to_json(self) -> dict[str, Any]:
         return {"heads": self.heads.to_json(), "relations": sorted(map(list, self.relations))}
@@ -106,13 +95,10 @@ def relation_of(parent: Symbol, child: Symbol, *, on_left: bool) -> Relation:
 
 def _modifiers(tree: Tree, heads: HeadRules) -> Iterator[tuple[str, str]]:
     """(label of the parent, label of the modifier) of every modifier."""
-    todo = [tree]
-    while todo:
-        tree = todo.pop()
-        if tree.word is None:
-            head = head_of(tree, heads)
-            yield from ((tree.label, child.label) for k, child in enumerate(tree.children) if k != head)
-            todo.extend(tree.children)
+    for node in tree.subtrees():
+        if not node.is_leaf:
+            head = head_of(node, heads)
+            yield from ((node.label, child.label) for k, child in enumerate(node.children) if k != head)
 
 
 def head_words(root: Node) -> dict[int, str]:

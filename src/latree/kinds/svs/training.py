@@ -1,5 +1,10 @@
 """How concepts are learned: headwords are clustered from several starts, then EM goes on over the trees.
 
+The paper's models are read off counts, once headwords have their concepts (`counts`).  Since the factored form has
+expectations as every form has, EM over the gold trees can go on from there: rules, relations and words are then those
+under which the trees are likeliest, and the concepts, still the same for all categories, serve the trees and not only
+the pairs of headwords.
+
 Every start is a step of the training, and so are some iterations of EM over the trees together.
 """
 
@@ -10,15 +15,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from latree.arrays import Floats
+from latree.arrays import Floats, Longs, starts
 from latree.files import Arrays, part_of
+from latree.inference.forms.factored import Factored, zeros_like
 from latree.inference.subtypes import Layout
-from latree.kinds.svs.counts import Headwords, count_heads, head_relations
-from latree.kinds.svs.learning import FactoredEm, SvsWeights, concepts_of_words, from_counts, smoothed
+from latree.inference.sweep import infer
+from latree.kinds.svs.counts import (
+    Headwords,
+    Structure,
+    SvsWeights,
+    concepts_of_words,
+    count_heads,
+    from_counts,
+    head_relations,
+    normalised,
+    rule_weights,
+    smoothed,
+)
 from latree.kinds.svs.relational_clusters import Clustering, Clusters
 from latree.learning.checkpoint import Standing
-from latree.learning.latent_treebank import LatentTreebank
-from latree.learning.loop import Progress, Trainee, Training, Watch
+from latree.learning.latent_treebank import LatentTreebank, LexicalLayout
+from latree.learning.loop import Progress, Trainee, Training, Watch, check_climb
 from latree.lexicon.words import Lexicon
 from latree.text.binary import Node
 
@@ -27,6 +44,43 @@ if TYPE_CHECKING:
 
 BLUR = 0.1  # before EM over the trees
 TOGETHER = 10  # iterations of EM over the trees in a step
+
+
+class FactoredEm:
+    """EM over a treebank; the likelihood never falls: checked."""
+
+    def __init__(self, treebank: LatentTreebank, lexical: LexicalLayout, structure: Structure, width: Longs) -> None:
+        self.treebank, self.lexical, self.structure, self.width = treebank, lexical, structure, width
+        self.before = -np.inf  # the log-likelihood before the latest iteration
+
+    def run(self, weights: SvsWeights, iterations: range, of: int, watch: Watch) -> SvsWeights:
+        """Some iterations, numbered from 0, of so many."""
+        for iteration in iterations:
+            log_likelihood, stats = self._expect(weights)
+            check_climb(self.before, log_likelihood, f"trees, iteration {iteration + 1}")
+            self.before = log_likelihood
+            rule = rule_weights(stats.rule, self.structure, self.treebank.grammar.rules)
+            weights = SvsWeights(rule, normalised(stats.relation), stats.entry, self._occurrences(stats))
+            watch(Progress("EM over the trees", iteration + 1, of, log_likelihood))
+        return weights
+
+    def _expect(self, weights: SvsWeights) -> tuple[float, Factored]:
+        start = starts(self.lexical.size)
+        emissions = self.lexical.estimate(weights.words)
+        form = Factored(weights.rule, weights.relation, self.structure.label, emissions, start)
+        stats = zeros_like(form)
+        inference = infer(self.treebank.shared, form, stats, self.width)
+        return float(inference.log_z.sum()), stats
+
+    def _occurrences(self, stats: Factored) -> Floats:
+        """[symbols, concepts] expected: phrases as parents of rules, tags over words; the root has no concept."""
+        rules, grammar = self.treebank.grammar.rules, self.treebank.grammar
+        counts = np.zeros((len(grammar.symbols), stats.rule.shape[1]))
+        np.add.at(counts, rules[:, 0], stats.rule)
+        counts[0] = 0.0
+        concepts = stats.entry.reshape(-1, stats.rule.shape[1])
+        np.add.at(counts, grammar.first_tag + self.lexical.entries.tag, concepts)
+        return counts
 
 
 class Concepts(Trainee):
