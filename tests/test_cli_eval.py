@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from latree.cli.evaluate import LISTED
 from latree.data import toy
 from latree.scoring.evalb import format_table, score_pair
 from latree.text.tree import Tree
@@ -107,6 +108,58 @@ def test_against_a_second_system(files: tuple[Path, Path]) -> None:
     assert test["difference"] == pytest.approx(100.0 - test["first"])
     told = done("eval", gold, guess, "--against", gold).lines[-1]
     assert told.startswith(f"difference +{test['difference']:.2f} (95 % interval")
+
+
+def test_the_second_system_is_scored_too(files: tuple[Path, Path]) -> None:
+    gold, guess = files
+    alone, both = (json.loads(done("eval", gold, *more, "--json").out) for more in ([guess], [gold, "--against", guess]))
+    assert both["against"]["scores"] == alone
+    lines = done("eval", gold, gold, "--against", guess, "--by-label").lines
+    assert {f"{gold}:", f"{guess}:"} <= set(lines)
+    assert lines[lines.index(f"{guess}:") + 1 : -1] == done("eval", gold, guess, "--by-label").lines
+
+
+def test_the_table_has_tags_and_fits_a_terminal(files: tuple[Path, Path]) -> None:
+    gold, guess = files
+    guess.write_text("\n".join([GOLD[0].replace("DT", "NN"), *GOLD[1:]]))
+    head, _, all_lengths, *_ = done("eval", gold, guess).lines[1:]
+    row = dict(zip(head.split(), all_lengths.split(), strict=False))
+    assert row["tags"] == "87.50"  # seven of eight, the marks not counted
+    assert all_lengths.split()[-1] == "90.00"  # with them
+    assert max(map(len, done("eval", gold, guess, "--by-label").lines)) <= 80
+
+
+def test_files_of_other_sentences_are_asked_about(tmp_path: Path, files: tuple[Path, Path]) -> None:
+    gold, guess = files[0], tmp_path / "other.mrg"
+    many = "are these the same sentences?"
+    for guesses, warned in (
+        ([GOLD[1], GOLD[0], GOLD[2]], True),  # two of three have another length
+        ([GOLD[0], GOLD[1].replace("Mary", "Jane"), GOLD[2].replace("runs", "sits")], True),
+        ([GOLD[0], GOLD[1].replace("Mary", "Jane"), GOLD[2]], False),
+        (["(())"] * 3, False),  # which says nothing about words
+    ):
+        guess.write_text("\n".join(guesses))
+        outcome = latree("eval", gold, guess)
+        expected = f"latree: {guess}: 2 of 3 sentences have other words than in {gold}; {many}\n"
+        assert outcome.err == (expected if warned else "")
+
+
+def test_sentences_left_out_are_not_listed_without_end(tmp_path: Path) -> None:
+    gold, guess = tmp_path / "gold.mrg", tmp_path / "guess.mrg"
+    gold.write_text(f"{GOLD[1]}\n" * 30)
+    guess.write_text("(())\n" * 30)
+    lines = done("eval", gold, guess).lines
+    assert sum(line.startswith("sentence ") for line in lines) == 2 * LISTED
+    assert f"{30 - LISTED} more sentences failed; --json lists them all" in lines
+
+
+def test_the_format_may_be_said(tmp_path: Path) -> None:
+    trees = tmp_path / "trees.conllu"  # by its name a table
+    trees.write_text("\n".join(GOLD))
+    assert json.loads(done("eval", trees, trees, "--format", "ptb", "--json").out)["f1"] == 100.0
+    outcome = latree("eval", "-", "-")
+    assert outcome.code == 1
+    assert "say --format ptb or --format conllu" in outcome.err
 
 
 def test_gold_trees_without_words_are_left_out_on_both_sides(tmp_path: Path) -> None:

@@ -118,6 +118,7 @@ def test_conllu_for_a_parser_and_columns_from_a_pipe(tmp_path: Path) -> None:
         ),
         (["train", "pcfg", toy("dev")], "--output"),
         (["parse", "--jobs", "0"], "--jobs"),
+        (["parse", "--json", "--draw"], "--json excludes --draw"),
         (["parse", "--objective", "best"], "--objective"),
         (["bench", toy("dev"), "--lengths", "10,x"], "--lengths takes numbers of words"),
         (["bench", toy("dev"), "--lengths", "0"], "--lengths takes numbers of words"),
@@ -139,7 +140,7 @@ def test_names_that_do_not_exist(tmp_path: Path) -> None:
     ("fault", "message", "code"),
     [
         (KeyboardInterrupt(), INTERRUPTED, 130),
-        (MemoryError(), "latree: out of memory; try --max-length or fewer --jobs\n", 1),
+        (MemoryError(), "latree: out of memory; shorter sentences or fewer processes need less\n", 1),
         (OSError(errno.EIO, "Input/output error"), "latree: Input/output error\n", 1),
     ],
 )

@@ -122,6 +122,8 @@ def test_too_long_is_flagged_and_passed_over() -> None:
     ]
     assert Tree.read(outcome.lines[0]).words() == long.split()
     assert outcome.lines[1] == SLEEPS_TREE
+    tagged = latree("tag", "-m", model("hmm"), "--max-length", "5", stdin=f"{long}\n{SLEEPS}\n")
+    assert (tagged.code, tagged.err, len(tagged.lines)) == (0, outcome.err, 2)
 
 
 def test_the_underivable_is_flagged_and_has_a_stand_in(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from latree.errors import LatreeError
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-DIED = "a worker process died, perhaps for want of memory; try --max-length or fewer --jobs"
+DIED = "a worker process died, perhaps for want of memory; try fewer --jobs, or leave out the longest sentences"
 AHEAD = 4  # items for each worker that are taken before the first result is given
 
 _state: Any  # what a worker was set up with

@@ -99,7 +99,7 @@ def _faults_told() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except MemoryError:
-        _leave("out of memory; try --max-length or fewer --jobs")
+        _leave("out of memory; shorter sentences or fewer processes need less")
     except OSError as error:
         reason = error.strerror or str(error)
         _leave(reason if error.filename is None else f"{error.filename}: {reason}")

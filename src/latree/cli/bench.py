@@ -17,13 +17,14 @@ from latree.inference.chart import chart_bytes
 from latree.kinds.jobs import analyse_all
 from latree.kinds.model import Model
 from latree.kinds.parser import Parser
-from latree.text.formats import detect_format, open_text, read_conllu, read_trees
+from latree.text.formats import Format, detect_format, open_text, read_conllu, read_trees
 from latree.text.labels import LabelRules
 
 
 def bench(
     treebank: str = typer.Argument(..., help="A file of trees or CoNLL-U, whose sentences are parsed or tagged."),
     model: Path = common.MODEL,
+    form: Format = common.TREEBANK_FORMAT,
     jobs: int = typer.Option(2, "--jobs", min=1, help="Processes to time against one; 1: none."),
     lengths: str = typer.Option(
         "10,20,40,80,120,160,200", "--lengths", help="Sentence lengths, in words, for the table of how time grows."
@@ -34,13 +35,16 @@ def bench(
 
     Kernels are compiled and warm before anything is timed; the machine's load still shows in the figures.
     """
-    sizes = _lengths(lengths)
+    if treebank == "-":
+        raise LatreeError("the file is read more than once, so that standard input does not serve; name a file")
+    sizes, form = _lengths(lengths), detect_format(treebank, form)
     loaded = common.load_model(model)
     loaded.max_length = max(loaded.max_length, *sizes)
-    sentences = _sentences(treebank, getattr(loaded, "labels", None))
+    labels = getattr(loaded, "labels", None)
+    sentences = list(common.read_sentences([treebank], form, tokenize=False, labels=labels))
     with common.telling_of_compilation():
         list(loaded.analyse(sentences[:40]))
-    _reading(treebank, repeat)
+    _reading(treebank, form, repeat)
     rate = len(sentences) / _cpu(lambda: list(loaded.analyse(sentences)), repeat)
     words = sum(map(len, sentences)) / len(sentences)
     typer.echo(f"{loaded.kind}, one thread: {rate:.0f} sentences per CPU second ({rate * words:.0f} words)")
@@ -58,12 +62,6 @@ def _lengths(text: str) -> list[int]:
     return [int(number) for number in numbers]
 
 
-def _sentences(treebank: str, labels: LabelRules | None) -> list[list[str]]:
-    if treebank == "-":
-        raise LatreeError("the file is read more than once, so that standard input does not serve; name a file")
-    return list(common.read_sentences([treebank], detect_format(treebank), tokenize=False, labels=labels))
-
-
 def _cpu(work: Callable[[], object], repeat: int) -> float:
     """CPU seconds of the fastest of some runs."""
     times = []
@@ -74,12 +72,12 @@ def _cpu(work: Callable[[], object], repeat: int) -> float:
     return min(times)
 
 
-def _reading(treebank: str, repeat: int) -> None:
+def _reading(treebank: str, form: Format, repeat: int) -> None:
     with open_text(treebank) as lines:
         megabytes = sum(len(line.encode()) for line in lines) / 1e6
 
     def read() -> object:
-        return list(read_trees(treebank, LabelRules()) if detect_format(treebank) == "ptb" else read_conllu(treebank))
+        return list(read_trees(treebank, LabelRules()) if form == "ptb" else read_conllu(treebank))
 
     typer.echo(f"reading and cleaning: {megabytes / _cpu(read, repeat):.1f} MB per CPU second")
 

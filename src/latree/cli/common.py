@@ -72,6 +72,15 @@ FORMAT = typer.Option(
     help="What the input holds: text with a sentence a line, trees in brackets (ptb), or conllu tables.  [default: as "
     "the file's name says, else text]",
 )
+TREEBANK_FORMAT = typer.Option(
+    None, "--format", help="What the files hold: trees in brackets (ptb) or CoNLL-U tables; else told by their names."
+)
+
+
+def max_length_option(default: int) -> Any:
+    """Build the option that limits what is analysed; the limit is known to the models, which are not imported here."""
+    help_text = "Longer sentences, in words, are only get a stand-in, a flat tree or likely tags, and a message."
+    return typer.Option(None, "--max-length", min=1, metavar="N", help=f"{help_text}  [default: {default}]")
 
 
 PATIENCE = 2.0  # seconds of compilation after which the user is told

@@ -15,7 +15,7 @@ from latree.errors import LatreeError
 from latree.kinds.parser import Parser
 from latree.report.text import print_report
 from latree.scoring.evalb import COLLINS
-from latree.text.formats import detect_format, read_trees
+from latree.text.formats import format_by_name, read_trees
 from latree.text.labels import LabelRules
 from latree.text.tree import Tree
 
@@ -81,7 +81,7 @@ def _names(paths: list[Path]) -> list[str]:
 
 
 def _gold(path: str, rules: LabelRules, max_length: int | None) -> list[Tree]:
-    if path != "-" and detect_format(path) != "ptb":
+    if format_by_name(path) == "conllu":
         raise LatreeError(f"{path}: CoNLL-U has no trees to compare parsers on")
     trees = list(read_trees(path, rules))
     kept = [tree for tree in trees if max_length is None or COLLINS.length(tree) <= max_length]

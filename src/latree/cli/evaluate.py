@@ -14,6 +14,7 @@ from latree.cli import common
 from latree.errors import LatreeError
 from latree.scoring.evalb import COLLINS, Parameters, format_table
 from latree.scoring.score import (
+    Comparison,
     Scores,
     TagScores,
     compare,
@@ -27,6 +28,9 @@ from latree.scoring.score import (
 from latree.text.formats import Column, Format, detect_format, open_text, read_tagged
 from latree.text.labels import LabelRules
 from latree.text.tree import Tree
+
+MOST = 0.5  # share of sentences with other words, above which the files seem to be of different texts
+LISTED = 10  # sentences that are left out, of each sort
 
 
 def evaluate(
@@ -50,6 +54,7 @@ def evaluate(
     against: str = typer.Option(
         None, "--against", help="A second file to score: tells whether the difference between the two is significant."
     ),
+    form: Format = common.TREEBANK_FORMAT,
     column: Literal["upos", "xpos"] = typer.Option(
         None,
         "--column",
@@ -68,7 +73,7 @@ def evaluate(
     """
     files = [predicted] if against is None else [predicted, against]
     scored: Any
-    if _format(gold, *files) == "conllu":
+    if (form or _format(gold, *files)) == "conllu":
         given = {"prm": prm, "max-length": max_length, "table": table, "by-label": by_label, "raw": raw}
         if unused := [f"--{name}" for name, value in given.items() if value]:
             raise typer.BadParameter(f"{', '.join(unused)}: for trees only, and these files are CoNLL-U")
@@ -77,13 +82,18 @@ def evaluate(
     else:
         rules = None if raw else _label_rules(labels, model)
         scored = [_score_trees(gold, path, rules, _parameters(prm), max_length) for path in files]
-    report = scored[0].to_json()
-    if against is not None:
-        report["against"] = _compare(*scored).to_json()
+    test = None if against is None else _compare(*scored)
     if json_output:
-        typer.echo(json.dumps(report, ensure_ascii=False))
-    else:
-        _render(scored[0], report, _parameters(prm), table=table, by_label=by_label)
+        more = {} if test is None else {"against": {**test.to_json(), "scores": scored[1].to_json()}}
+        typer.echo(json.dumps(scored[0].to_json() | more, ensure_ascii=False))
+        return
+    for path, scores in zip(files, scored, strict=True):
+        if test is not None:
+            typer.echo(f"{path}:")
+        _render(scores, _parameters(prm), table=table, by_label=by_label)
+    if test is not None:
+        interval = f"95 % interval {test.low:+.2f} to {test.high:+.2f}"
+        typer.echo(f"difference {test.difference:+.2f} ({interval}), p = {test.p_value:.4f}")
 
 
 def _label_rules(preset: str, model: Path | None) -> LabelRules:
@@ -117,7 +127,11 @@ def _score_trees(
         common.note(f"{gold}: {len(right) - len(kept)} trees without words are left out")
         if len(guesses) == len(right):  # else they are left out there already, as `latree parse` does
             guesses = [guess for guess, tree in zip(guesses, right, strict=True) if tree is not None]
-    return score_trees(kept, guesses, parameters, wrapper=wrapper, max_length=max_length)
+    scores = score_trees(kept, guesses, parameters, wrapper=wrapper, max_length=max_length)
+    if scores.strangers > MOST * len(scores.rows):
+        many = f"{scores.strangers} of {len(scores.rows)} sentences"
+        common.note(f"{predicted}: {many} have other words than in {gold}; are these the same sentences?")
+    return scores
 
 
 def _read_trees(path: str, rules: LabelRules | None) -> Iterator[Tree | None]:
@@ -131,29 +145,25 @@ def _score_tags(gold: str, predicted: str, column: Column | None, known: set[str
     return score_tags(read_tagged(gold, column), read_tagged(predicted, column), known)
 
 
-def _compare(first: Any, second: Any) -> Any:
+def _compare(first: Any, second: Any) -> Comparison:
     if isinstance(first, Scores):
         return compare(first.bracket_counts(), second.bracket_counts())
     return compare(first.tag_counts(), second.tag_counts())
 
 
-def _render(scored: Any, report: dict[str, Any], parameters: Parameters, *, table: bool, by_label: bool) -> None:
+def _render(scored: Scores | TagScores, parameters: Parameters, *, table: bool, by_label: bool) -> None:
     console = Console()
-    if isinstance(scored, Scores):
-        if table:
-            typer.echo(format_table([row.evalb for row in scored.rows], parameters), nl=False)
-        else:
-            console.print(render_trees(scored))
-        if by_label:
-            console.print(render_labels(scored))
-        for name, rows in (("skipped by EVALB", scored.skipped), ("failed", scored.failed)):
-            for number, reason in rows:
-                typer.echo(f"sentence {number}: {name}: {reason}", err=table)  # the table is EVALB's to the letter
-    else:
+    if isinstance(scored, TagScores):
         console.print(render_tags(scored))
-    if "against" in report:
-        test = report["against"]
-        typer.echo(
-            f"difference {test['difference']:+.2f} (95 % interval {test['low']:+.2f} to {test['high']:+.2f}), "
-            f"p = {test['p_value']:.4f}"
-        )
+        return
+    if table:
+        typer.echo(format_table([row.evalb for row in scored.rows], parameters), nl=False)
+    else:
+        console.print(render_trees(scored))
+    if by_label:
+        console.print("", render_labels(scored))
+    for name, rows in (("skipped by EVALB", scored.skipped), ("failed", scored.failed)):
+        for number, reason in rows[:LISTED]:
+            typer.echo(f"sentence {number}: {name}: {reason}", err=table)  # the table is EVALB's to the letter
+        if len(rows) > LISTED:
+            typer.echo(f"{len(rows) - LISTED} more sentences {name}; --json lists them all", err=table)

@@ -51,14 +51,6 @@ _SCORES = typer.Option(
     "probability of the tree given the words, and whether all went well.",
 )
 _DRAW = typer.Option(False, "--draw", help="Draw the trees, for people to look at.")
-_MAX_LENGTH = typer.Option(
-    None,
-    "--max-length",
-    min=1,
-    metavar="N",
-    help="Longer sentences, in words, are not parsed but get a flat tree, and a message.  [default: "
-    f"{ForestModel.max_length}]",
-)
 _ACCURATE = typer.Option(False, "--accurate", help="Consider more trees: slower, for models with subtypes.")
 _VECTORS = typer.Option(
     False,
@@ -79,7 +71,7 @@ def parse(
     tokenize: bool = common.TOKENIZE,
     form: common.InputFormat = common.FORMAT,
     jobs: int = common.JOBS,
-    max_length: int = _MAX_LENGTH,
+    max_length: int = common.max_length_option(ForestModel.max_length),
     objective: Objective = common.OBJECTIVE,
     accurate: bool = _ACCURATE,
     alone: bool = common.ALONE,
@@ -90,6 +82,8 @@ def parse(
     A sentence that the grammar cannot derive gets a flat stand-in tree and a message, and no vectors; an empty line
     stays empty.
     """
+    if json_lines and draw:
+        raise typer.BadParameter("--json excludes --draw: one is for programs, the other for people")
     parser = _parser(model, max_length)
     if accurate:
         _prune_less(parser)

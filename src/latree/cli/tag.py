@@ -24,6 +24,7 @@ def tag(
     tokenize: bool = common.TOKENIZE,
     form: common.InputFormat = common.FORMAT,
     jobs: int = common.JOBS,
+    max_length: int = common.max_length_option(ForestModel.max_length),
     objective: Objective = common.OBJECTIVE,
     alone: bool = common.ALONE,
     separator: str = typer.Option("/", "--separator", help="What is written between a word and its tag."),
@@ -32,7 +33,7 @@ def tag(
 
     CoNLL-U in gives CoNLL-U out, all other columns kept; text in gives a line of word/TAG pairs; --json gives neither.
     """
-    tagger = common.load_model(model)
+    tagger = common.load_model(model, max_length)
     if alone:
         common.leave_out_pruner(tagger)
     tally = common.Tally(tagger)

@@ -62,6 +62,7 @@ class Row:
     number: int
     evalb: Sentence
     strict: Sentence
+    same_words: bool  # or no parse, which says nothing of words
 
 
 class LabelCounts:
@@ -111,6 +112,11 @@ class Scores:
     def skipped(self) -> list[tuple[int, str]]:
         """Number and reason of each sentence that EVALB leaves out."""
         return [(row.number, row.evalb.reason) for row in self.rows if row.evalb.status]
+
+    @property
+    def strangers(self) -> int:
+        """Count the sentences whose parse is one of other words: where they are many, the files hardly fit."""
+        return sum(not row.same_words for row in self.rows)
 
     def bracket_counts(self) -> list[Triple]:
         """For `compare`: the strict counts of each sentence."""
@@ -176,7 +182,7 @@ def score_trees(
     for number, (left, right) in enumerate(_paired(gold, predicted, "trees"), start=1):
         if max_length is None or parameters.length(left) <= max_length:
             strict = _strict(left, right, parameters, labels)
-            rows.append(Row(number, score_pair(left, right, parameters), strict))
+            rows.append(Row(number, score_pair(left, right, parameters), strict, _same_words(left, right, parameters)))
     return Scores(rows, labels, parameters.cutoff)
 
 
@@ -204,6 +210,17 @@ def _strict(gold: Tree, test: Tree | None, parameters: Parameters, labels: Label
         correct = sum(map(parameters.same_tag, tags, guesses))
     labels.add(left, right)
     return replace(count(left, right, len(tags), parameters), words=len(tags), tags=correct, reason=reason)
+
+
+def _same_words(gold: Tree, test: Tree | None, parameters: Parameters) -> bool:
+    """Tell whether a parse has the words of the gold tree, traces left aside; no parse has none that differ."""
+    if test is None:
+        return True
+    left, right = (
+        [leaf.word or "" for leaf in tree.leaves() if leaf.label not in parameters.delete_for_length]
+        for tree in (gold, test)
+    )
+    return len(left) == len(right) and all(map(parameters.same_word, left, right))
 
 
 def _spread(tree: Tree, keep: Sequence[bool], parameters: Parameters) -> list[bool]:
@@ -265,10 +282,11 @@ def score_tags(gold: Iterable[Tagged], predicted: Iterable[Tagged], known: Colle
 
 def _check_words(number: int, gold: Sequence[str], predicted: Sequence[str]) -> None:
     if fault := _length_fault(len(gold), len(predicted)):
-        raise LatreeError(f"sentence {number}: {fault}")
+        raise LatreeError(f"sentence {number}: {fault}; are these the same sentences?")
     for place, (word, other) in enumerate(zip(gold, predicted, strict=True), start=1):
         if word != other:
-            raise LatreeError(f"sentence {number}: word {place} is {word!r} in gold, {other!r} predicted")
+            differ = f"word {place} is {word!r} in gold, {other!r} predicted"
+            raise LatreeError(f"sentence {number}: {differ}; are these the same sentences?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +347,8 @@ def _resampled(table: Any, resamples: int, rng: Any) -> Any:
 def render_trees(scores: Scores) -> Table:
     """Both counts for the terminal, whole and by length."""
     heads = {"sentences": "n", "skipped": "skip", "failed": "fail", "precision": "prec", "recall": "rec", "f1": "F1"}
-    heads |= {"exact": "exact", "f1_strict": "F1 strict", "exact_strict": "exact strict"}
+    heads |= {"exact": "exact", "tag_accuracy": "tags"}
+    heads |= {"f1_strict": "F1\nstrict", "exact_strict": "exact\nstrict", "tag_accuracy_all": "tags\nstrict"}
     groups = {"all": scores.rows, **scores.by_length()}
     return _render("words", heads, {group: _rates(rows) for group, rows in groups.items()})
 
@@ -351,9 +370,9 @@ def _render(corner: str, heads: Mapping[str, str], rows: Mapping[str, Mapping[st
     from rich.table import Table
     from rich.text import Text  # a plain Text, as a label may look like rich's markup
 
-    table = Table(corner, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table = Table(corner, box=SIMPLE_HEAD, padding=0, show_edge=False)
     for head in heads.values():
-        table.add_column(head, justify="right")
+        table.add_column(head, justify="right", no_wrap=True)
     for title, values in rows.items():
         table.add_row(Text(title), *(_cell(values[name]) for name in heads))
     return table

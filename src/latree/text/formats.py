@@ -106,7 +106,8 @@ def detect_format(path: str | Path, override: Format | None = None) -> Format:
         return "ptb"
     if _CONLLU_START.match(start):
         return "conllu"
-    raise LatreeError(f"{_name(path)}: neither its name nor its start tells brackets from CoNLL-U; name the format")
+    unclear = "neither its name nor its start tells brackets from CoNLL-U"
+    raise LatreeError(f"{_name(path)}: {unclear}; say --format ptb or --format conllu")
 
 
 class TaggedSentence(NamedTuple):
