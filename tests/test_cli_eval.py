@@ -112,7 +112,8 @@ def test_against_a_second_system(files: tuple[Path, Path]) -> None:
 
 def test_the_second_system_is_scored_too(files: tuple[Path, Path]) -> None:
     gold, guess = files
-    alone, both = (json.loads(done("eval", gold, *more, "--json").out) for more in ([guess], [gold, "--against", guess]))
+    asked = ([guess], [gold, "--against", guess])
+    alone, both = (json.loads(done("eval", gold, *more, "--json").out) for more in asked)
     assert both["against"]["scores"] == alone
     lines = done("eval", gold, gold, "--against", guess, "--by-label").lines
     assert {f"{gold}:", f"{guess}:"} <= set(lines)

@@ -13,7 +13,7 @@ import typer
 
 from latree.cli import common
 from latree.inference.results import Objective, Parse, Tagging
-from latree.kinds.model import Model
+from latree.kinds.model import ForestModel, Model
 from latree.text.formats import read_conllu_lines, retag
 
 
