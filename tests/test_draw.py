@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from latree.data import toy
 from latree.errors import LatreeError
+from latree.inference.results import Constituent, Parse
 from latree.text import layout
 from latree.text.draw import Picture, draw, latex, render, svg
 from latree.text.tree import Tree
@@ -290,6 +291,22 @@ def test_probabilities_are_shades() -> None:
     assert shades == sorted(shades, reverse=True)
     assert faults(svg(CAT, (1.0, 0.5, 0.25, 0.0))) == {}
     assert draw(CAT, 40, probabilities=(1.0, 0.5, 0.25, 0.0)).splitlines()[0].strip() == "S 1.00"
+
+
+def test_a_parse_shows_itself() -> None:
+    likely = [Constituent(*span, 1 / (1 + number)) for number, span in enumerate(CAT.spans())]
+    parse = Parse(tuple(CAT.words()), -1.0, -0.5, tree=CAT, look_up=lambda _: likely)
+    assert (parse._repr_svg_(), parse._repr_html_()) == (CAT._repr_svg_(), CAT._repr_html_())
+    assert parse.draw() == Picture(CAT)
+    assert parse.draw(shade=True) == Picture(CAT, tuple(one.probability for one in likely))
+    assert "NP: probability 0.5<" in parse.draw(shade=True)._repr_html_()
+
+
+def test_a_parse_without_words_has_no_picture() -> None:
+    parse = Parse((), 0.0, 0.0, status="empty")
+    assert parse._repr_svg_() is parse._repr_html_() is None
+    with pytest.raises(LatreeError, match="no tree to draw"):
+        parse.draw()
 
 
 def test_pictures_are_saved_as_their_names_say(tmp_path: Path) -> None:

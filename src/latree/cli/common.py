@@ -118,13 +118,19 @@ def write_page(report: Report, path: Path, quiet: bool = False) -> None:
         note(f"written to {path}")
 
 
+def paths_to_read(inputs: Sequence[str] | None) -> Iterator[str]:
+    """The inputs, one by one, where they are typed with a word that it is the user's turn."""
+    for path in inputs or ["-"]:
+        if path == "-" and sys.stdin.isatty():
+            note("reading from the terminal; Ctrl-D ends it")
+        yield path
+
+
 def read_sentences(
     inputs: Sequence[str] | None, form: InputFormat | None, *, tokenize: bool, labels: LabelRules | None
 ) -> Iterator[list[str]]:
     """The words of every sentence of every input: lines of text, or the words of trees or of CoNLL-U."""
-    for path in inputs or ["-"]:
-        if path == "-" and sys.stdin.isatty():
-            note("reading from the terminal; Ctrl-D ends it")
+    for path in paths_to_read(inputs):
         chosen = form or format_of(path)
         if chosen == "text":
             yield from _text_sentences(path, tokenize)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, cast
 
 import typer
@@ -20,7 +18,6 @@ from latree.inference.results import Objective, Parse
 from latree.kinds.model import ForestModel
 from latree.kinds.parser import Parser
 from latree.kinds.product.model import Product
-from latree.text.draw import draw as draw_tree
 
 if TYPE_CHECKING:
     from latree.kinds.svs.model import Svs
@@ -166,7 +163,7 @@ class _Writer:
     def _text(self, one: Parse) -> str:
         numbers = f"{one.log_joint:.6f}\t{one.log_marginal:.6f}\t{one.probability:.6g}\t{one.status}"
         if self.draw and one.tree is not None:
-            picture = draw_tree(one.tree, get_terminal_size().columns if sys.stdout.isatty() else None)
+            picture = one.draw()
             return f"{numbers}\n{picture}\n" if self.scores else f"{picture}\n"
         return f"{numbers}\t{one}" if self.scores else str(one)
 

@@ -16,7 +16,7 @@ from latree.files import write_atomically
 from latree.text.layout import Box, Line, boxes_of, clean, clip, columns, fold, place, reads_leftwards
 from latree.text.tree import Tree
 
-__all__ = ["Format", "Picture", "draw", "format_named", "html_page", "latex", "render", "svg"]
+__all__ = ["Format", "Picture", "draw", "format_named", "latex", "render", "svg", "terminal_width"]
 
 
 class _Pen(NamedTuple):
@@ -60,6 +60,11 @@ def draw(tree: Tree, width: int | None = None, *, ascii_only: bool = False, prob
         return "\n".join(_vertical(boxes[0], width, pen))
     first, *others = (_horizontal(part, pen) for part in parts)
     return "\n\n".join([first, *(f"[{number}]\n{part}" for number, part in enumerate(others, start=2))])
+
+
+def terminal_width() -> int | None:
+    """The columns of the terminal that is written to; None where it is none, so that there is no limit."""
+    return get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def _told_boxes(tree: Tree, probabilities: Sequence[float]) -> list[Box]:
@@ -250,7 +255,7 @@ figure {{ margin: 0 0 2rem; padding: 0 0 1rem; border-bottom: 1px solid color-mi
 </html>"""
 
 
-def html_page(pictures: Sequence[Picture]) -> str:
+def _html_page(pictures: Sequence[Picture]) -> str:
     """A page for a browser with the pictures under each other, which follows the reader's light or dark scheme."""
     body = "\n".join(_figure(number, picture) for number, picture in enumerate(pictures, start=1))
     title = "1 tree" if len(pictures) == 1 else f"{len(pictures)} trees"
@@ -334,8 +339,7 @@ class Picture:
 
     def __str__(self) -> str:
         """The tree for a terminal, no wider than that."""
-        width = get_terminal_size().columns if sys.stdout.isatty() else None
-        return draw(self.tree, width, probabilities=self.probabilities)
+        return draw(self.tree, terminal_width(), probabilities=self.probabilities)
 
     __repr__ = __str__
 
@@ -348,7 +352,7 @@ class Picture:
 
     def save(self, path: str | Path) -> None:
         """Write the picture to a file, as its ending says: .svg, .html, .tex or .txt."""
-        write_atomically(path, render([self], format_named(path)).encode())
+        write_atomically(path, f"{render([self], format_named(path))}\n".encode())
 
 
 def format_named(path: str | Path) -> Format:
@@ -360,12 +364,12 @@ def format_named(path: str | Path) -> Format:
 
 
 def render(pictures: Iterable[Picture], form: Format) -> str:
-    """All pictures in one text, with the end of its last line."""
-    trees = list(pictures)
+    """All pictures in one text."""
+    all_of_them = list(pictures)
     if form == "svg":
-        return f"{_svg_sheet(trees) if len(trees) > 1 else trees[0]._repr_svg_()}\n"
+        return all_of_them[0]._repr_svg_() if len(all_of_them) == 1 else _svg_sheet(all_of_them)
     if form == "html":
-        return f"{html_page(trees)}\n"
+        return _html_page(all_of_them)
     if form == "latex":
-        return "".join(["% needs \\usepackage{forest}\n", *(f"{latex(one.tree)}\n" for one in trees)])
-    return "\n\n".join(draw(one.tree, probabilities=one.probabilities) for one in trees) + "\n"
+        return "\n".join(["% needs \\usepackage{forest}", *(latex(one.tree) for one in all_of_them)])
+    return "\n\n".join(draw(one.tree, probabilities=one.probabilities) for one in all_of_them)
