@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from latree.errors import LatreeError
 from latree.files import write_atomically
-from latree.text.layout import Box, Line, boxes_of, clean, clip, columns, fold, place, reads_leftwards
+from latree.text.layout import Box, Line, boxes_of, clean, clip, columns, fold, place, reads_leftwards, unwrap
 from latree.text.tree import Tree
 
 __all__ = ["Format", "Picture", "draw", "format_named", "latex", "render", "svg", "terminal_width"]
@@ -296,7 +296,7 @@ _LATEX = str.maketrans(
 def latex(tree: Tree) -> str:
     r"""The tree for LaTeX's `forest` package (`\usepackage{forest}`), its words in a row at the bottom."""
     parts = ["\\begin{forest}\n  where n children=0{tier=word}{}\n  "]
-    stack: list[Tree | None] = [tree]
+    stack: list[Tree | None] = [unwrap(tree)[0]]
     while stack:
         node = stack.pop()
         if node is None:

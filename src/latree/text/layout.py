@@ -126,17 +126,24 @@ class Box:
         return boxes
 
 
+def unwrap(tree: Tree) -> tuple[Tree, int]:
+    """The part of a tree to draw, inside its outer brackets without a label, and how many these are."""
+    skipped = 0
+    while not tree.label and len(tree) == 1:
+        tree, skipped = tree[0], skipped + 1
+    return tree, skipped
+
+
 def boxes_of(tree: Tree, probabilities: Sequence[float] = ()) -> list[Box]:
     """One box a node, a parent before its children, phrases with their probabilities where these are given.
 
     A subtree that stands twice in the tree gets two boxes, an outer bracket without a label none.
     """
-    while not tree.label and len(tree) == 1:
-        tree, probabilities = tree[0], probabilities[1:]
+    top, skipped = unwrap(tree)
     leftwards = reads_leftwards("".join(tree.words()))
-    given = iter(probabilities)
+    given = iter(probabilities[skipped:])
     boxes: list[Box] = []
-    stack: list[tuple[Tree, Box | None]] = [(tree, None)]
+    stack: list[tuple[Tree, Box | None]] = [(top, None)]
     while stack:
         node, parent = stack.pop()
         if node.word is not None:
