@@ -9,7 +9,7 @@ import pytest
 
 from latree.data import toy
 from latree.kinds.registry import load
-from latree.text.tree import Tree
+from latree.text.tree import Tree, unescape
 from tests.command import SLEEPS, SLEEPS_TREE, done, latree, model, toy_trees, write_conllu
 
 
@@ -91,6 +91,38 @@ def test_drawings() -> None:
 def test_running_text() -> None:
     tree = done("parse", "-m", model("pcfg"), "--tokenize", stdin="the teacher doesn't sleep (much).").out
     assert Tree.read(tree).words() == ["the", "teacher", "does", "n't", "sleep", "(", "much", ")", "."]
+
+
+@pytest.mark.parametrize(("command", "kind"), [("parse", "pcfg"), ("tag", "hmm"), ("tag", "pcfg")])
+@pytest.mark.parametrize("options", [[], ["--jobs", "2"], ["--wrapped"]])
+def test_places_of_words_in_running_text(command: str, kind: str, options: list[str]) -> None:
+    text = "The teacher sleeps. The girl -LRB-a\nletter-RRB- doesn't!\n\n" * 20
+    results = [
+        json.loads(line)
+        for line in done(command, "-m", model(kind), "--tokenize", "--json", *options, stdin=text).lines
+    ]
+    assert sum(1 for one in results if one["tokens"]) == 20 * (2 if "--wrapped" in options else 3)
+    words = [word for one in results for word in one["tokens"]]
+    places = [place for one in results for place in one.get("offsets", [])]
+    assert "".join(words) == "".join(text.replace("-LRB-", "(").replace("-RRB-", ")").split())
+    assert [unescape(text[start:end]) for start, end in places] == words
+
+
+def test_wrapped_lines_are_of_ordinary_text() -> None:
+    outcome = latree("parse", "-m", model("pcfg"), "--wrapped", stdin=SLEEPS)
+    assert (outcome.code, outcome.err) == (1, "latree: --wrapped is for ordinary text; add --tokenize\n")
+
+
+def test_text_to_sentences_a_line(tmp_path: Path) -> None:
+    text = "She didn't; he did. OK?\n\nA well-known\nman."
+    sentences = ["She did n't ; he did .", "OK ?", "A well - known", "man ."]
+    assert done("tokenize", stdin=text).lines == sentences
+    path = tmp_path / "story.txt"
+    path.write_text(text)
+    assert done("tokenize", path, "--wrapped").lines == [*sentences[:2], "A well - known man ."]
+    results = [json.loads(line) for line in done("tokenize", "--json", path).lines]
+    assert [one["tokens"] for one in results] == [sentence.split() for sentence in sentences]
+    assert [[text[slice(*place)] for place in one["offsets"]] for one in results] == [one["tokens"] for one in results]
 
 
 def test_parentheses_and_other_scripts_go_through() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import re
+import subprocess
+import sys
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
@@ -15,6 +17,7 @@ from latree.text.binary import Binarization, undo
 from latree.text.formats import open_text, read_conllu, read_tagged, read_trees
 from latree.text.labels import LabelRules
 from latree.text.tree import Tree
+from tests.command import done
 
 DATA = (Path(__file__).parents[1] / ".." / "shared" / "data").resolve()
 TABLE = DATA / "stats.tsv"
@@ -136,3 +139,12 @@ def filled(tags: Iterable[str]) -> set[str]:
 def test_default_column_is_upos_where_filled(row: Row) -> None:
     tags = {tag for sentence in read_tagged(file(row)) for tag in sentence.tags}
     assert str(len(tags)) == (row["xpos"] if row["tags_or_upos"] == "0" else row["tags_or_upos"])
+
+
+def test_text_of_the_web_is_split_as_its_treebank_does(tmp_path: Path) -> None:
+    folder, split = DATA / "tokenization", tmp_path / "dev.tokens"
+    split.write_text(done("tokenize", folder / "en-ewt" / "dev.txt").out, encoding="utf-8")
+    command = [sys.executable, folder / "score.py", folder / "en-ewt" / "dev.tokens", split]
+    scores = subprocess.run([*map(str, command)], capture_output=True, text=True, check=True).stdout.split()
+    assert float(scores[scores.index("tokens") + 1]) >= 98.5
+    assert float(scores[scores.index("sentences") + 1]) >= 75

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from latree.text.formats import read_tagged as read_tagged
     from latree.text.formats import read_trees as read_trees
     from latree.text.labels import LabelRules as LabelRules
+    from latree.text.sentences import tokenize as tokenize
+    from latree.text.tokenize import Token as Token
     from latree.text.tree import Tree as Tree
 
 __version__ = "0.1.0"
@@ -57,12 +59,14 @@ _HOME = {
     "Product": "kinds.product.model",
     "Svs": "kinds.svs.model",
     "Tagging": "inference.results",
+    "Token": "text.tokenize",
     "Tree": "text.tree",
     "load": "kinds.registry",
     "read_tagged": "text.formats",
     "read_trees": "text.formats",
     "score_tags": "scoring.score",
     "score_trees": "scoring.score",
+    "tokenize": "text.sentences",
 }
 __all__ = [*_HOME]
 

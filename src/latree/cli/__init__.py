@@ -32,6 +32,9 @@ COMMANDS = {
     "train": Command("train", "app", "Train a model on a treebank.", "latree train lvg train.mrg -o my.latree"),
     "parse": Command("parse", "parse", "Parse sentences.", "latree parse --tokenize story.txt > story.mrg"),
     "tag": Command("tag", "tag", "Tag the words of sentences.", "latree tag -m my.latree story.conllu"),
+    "tokenize": Command(
+        "tokenize", "tokenize", "Split text into sentences and tokens.", "latree tokenize story.txt > story.tokens"
+    ),
     "draw": Command("draw", "draw", "Draw trees.", "latree draw trees.mrg -o trees.svg"),
     "eval": Command("evaluate", "evaluate", "Score trees or tags.", "latree eval gold.mrg parsed.mrg --by-label"),
     "compare": Command("compare", "compare", "Compare models on a treebank.", "latree compare gold.mrg -m a -m b"),

@@ -41,7 +41,7 @@ def bench(
     loaded = common.load_model(model)
     loaded.max_length = max(loaded.max_length, *sizes)
     labels = getattr(loaded, "labels", None)
-    sentences = list(common.read_sentences([treebank], form, tokenize=False, labels=labels))
+    sentences = list(common.read_sentences([treebank], form, split=None, labels=labels))
     with common.telling_of_compilation():
         list(loaded.analyse(sentences[:40]))
     _reading(treebank, form, repeat)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import chain, islice
 from pathlib import Path
@@ -16,8 +16,10 @@ import typer
 from latree.errors import LatreeError
 from latree.kinds.registry import all_kinds, kind_named, load
 from latree.text.formats import format_by_name, open_text, read_conllu, read_trees
+from latree.text.sentences import paragraphs_in
 from latree.text.standard_input import input_waiting
-from latree.text.tokenize import tokens_of
+from latree.text.tokenize import Style, Token, tokens_of
+from latree.text.tree import unescape
 
 if TYPE_CHECKING:
     from latree.kinds.model import Model
@@ -32,6 +34,7 @@ def names_of(trait: str) -> str:
     return ", ".join(name for name, kind in all_kinds().items() if getattr(kind, trait))
 
 
+Splitter = Callable[[Iterable[str]], Iterator[Sequence[str]]]
 InputFormat = Literal["text", "ptb", "conllu"]
 
 MODEL = typer.Option(
@@ -64,7 +67,15 @@ ALONE = typer.Option(
 )
 JSON = typer.Option(False, "--json", help="Write one JSON object a line, with probabilities.")
 TOKENIZE = typer.Option(
-    False, "--tokenize", help="The input is ordinary text: split punctuation and clitics off the words."
+    False,
+    "--tokenize",
+    help="The input is ordinary text: split it into sentences and words, as the model's treebank does.  With --json, "
+    "offsets tell where each word begins and ends in the input, in characters.",
+)
+WRAPPED = typer.Option(
+    False,
+    "--wrapped",
+    help="Ordinary text whose sentences go on from line to line; an empty line ends a paragraph.",
 )
 FORMAT = typer.Option(
     None,
@@ -127,13 +138,13 @@ def paths_to_read(inputs: Sequence[str] | None) -> Iterator[str]:
 
 
 def read_sentences(
-    inputs: Sequence[str] | None, form: InputFormat | None, *, tokenize: bool, labels: LabelRules | None
-) -> Iterator[list[str]]:
+    inputs: Sequence[str] | None, form: InputFormat | None, *, split: Splitter | None, labels: LabelRules | None
+) -> Iterator[Sequence[str]]:
     """The words of every sentence of every input: lines of text, or the words of trees or of CoNLL-U."""
     for path in paths_to_read(inputs):
         chosen = form or format_of(path)
         if chosen == "text":
-            yield from _text_sentences(path, tokenize)
+            yield from _text_sentences(path, split or tokenised_lines)
         elif chosen == "ptb":
             yield from (tree.words() for tree in read_trees(path, labels))
         else:
@@ -145,15 +156,42 @@ def format_of(path: str) -> InputFormat:
     return format_by_name(path) or "text"
 
 
-def _text_sentences(path: str, tokenize: bool) -> Iterator[list[str]]:
-    asked = False
+def tokenised_lines(lines: Iterable[str]) -> Iterator[list[str]]:
+    """A sentence a line, its tokens separated by spaces."""
+    return map(tokens_of, lines)
+
+
+def splitter(model: Model, tokenize: bool, wrapped: bool) -> Splitter | None:
+    """What splits ordinary text as the model's treebank does; None where the text is split already."""
+    if wrapped and not tokenize:
+        raise LatreeError("--wrapped is for ordinary text; add --tokenize")
+    if not tokenize:
+        return None
+    style = Style.of(model.lexicon.vocabulary)
+
+    def split(lines: Iterable[str]) -> Iterator[list[Token]]:
+        for sentences in paragraphs_in(lines, wrapped=wrapped, style=style):
+            # An empty line stays empty: whoever writes it sees what the lines before it gave.
+            for sentence in sentences or [[]]:
+                yield [Token(unescape(token), token.start, token.end) for token in sentence]
+
+    return split
+
+
+def _text_sentences(path: str, split: Splitter) -> Iterator[Sequence[str]]:
     with open_text(path) as lines:
-        for line in lines:
-            if not asked and not line.isspace():
-                asked = True
-                if other := _TREE_OR_CONLLU.match(line):
-                    note(f"{path}: read as plain text, but looks otherwise; is it --format {other.lastgroup}?")
-            yield tokens_of(line, split=tokenize)
+        yield from split(_suspected(path, lines))
+
+
+def _suspected(path: str, lines: Iterable[str]) -> Iterator[str]:
+    """Hand lines of text on; where the first looks like something else, say so."""
+    asked = False
+    for line in lines:
+        if not asked and not line.isspace():
+            asked = True
+            if other := _TREE_OR_CONLLU.match(line):
+                note(f"{path}: read as plain text, but looks otherwise; is it --format {other.lastgroup}?")
+        yield line
 
 
 def analyse(

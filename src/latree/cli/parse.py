@@ -1,4 +1,4 @@
-"""latree parse: one tokenised sentence a line in, one tree a line out."""
+"""latree parse: one tokenised sentence a line in, or ordinary text; one tree a line out."""
 
 from __future__ import annotations
 
@@ -66,6 +66,7 @@ def parse(
     json_lines: bool = common.JSON,
     draw: bool = _DRAW,
     tokenize: bool = common.TOKENIZE,
+    wrapped: bool = common.WRAPPED,
     form: common.InputFormat = common.FORMAT,
     jobs: int = common.JOBS,
     max_length: int = common.max_length_option(ForestModel.max_length),
@@ -74,7 +75,7 @@ def parse(
     alone: bool = common.ALONE,
     vectors: bool = _VECTORS,
 ) -> None:
-    """Parse tokenised sentences, one a line; trees come out one a line.
+    """Parse tokenised sentences, one a line, or with --tokenize ordinary text; trees come out one a line.
 
     A sentence that the grammar cannot derive gets a flat stand-in tree and a message, and no vectors; an empty line
     stays empty.
@@ -87,7 +88,8 @@ def parse(
     if alone:
         common.leave_out_pruner(parser)
     writer = _Writer(parser, _with_vectors(parser) if vectors else None, scores, json_lines, draw)
-    sentences = common.read_sentences(inputs, form, tokenize=tokenize, labels=parser.labels)
+    split = common.splitter(parser, tokenize, wrapped)
+    sentences = common.read_sentences(inputs, form, split=split, labels=parser.labels)
     tally = common.Tally(parser)
     if kbest and jobs > 1:
         common.note("--kbest runs in one process; --jobs is left aside")
@@ -106,7 +108,7 @@ def parse(
 
 
 def _lists(
-    parser: Parser, sentences: Iterator[list[str]], k: int, objective: Objective
+    parser: Parser, sentences: Iterator[Sequence[str]], k: int, objective: Objective
 ) -> Generator[list[Parse], None, None]:
     for tokens in sentences:
         yield parser.kbest(tokens, k, objective)

@@ -22,6 +22,7 @@ def tag(
     model: Path = common.MODEL,
     json_lines: bool = common.JSON,
     tokenize: bool = common.TOKENIZE,
+    wrapped: bool = common.WRAPPED,
     form: common.InputFormat = common.FORMAT,
     jobs: int = common.JOBS,
     max_length: int = common.max_length_option(ForestModel.max_length),
@@ -36,12 +37,13 @@ def tag(
     tagger = common.load_model(model, max_length)
     if alone:
         common.leave_out_pruner(tagger)
+    split = common.splitter(tagger, tokenize, wrapped)
     tally = common.Tally(tagger)
     for path in inputs or ["-"]:
         if not json_lines and (form or common.format_of(path)) == "conllu":
             _tag_conllu(tagger, path, tally, jobs, objective)
             continue
-        sentences = common.read_sentences([path], form, tokenize=tokenize, labels=getattr(tagger, "labels", None))
+        sentences = common.read_sentences([path], form, split=split, labels=getattr(tagger, "labels", None))
         with closing(tally.watch(_taggings(tagger, path, sentences, jobs, objective))) as results:
             for one in results:
                 if json_lines:

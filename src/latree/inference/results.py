@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from latree.errors import LatreeError
 from latree.text.draw import Picture
+from latree.text.tokenize import offsets
 from latree.text.tree import Tree
 
 Status = Literal["ok", "recovered", "failed", "empty"]
@@ -46,9 +47,11 @@ class Analysis:
         return math.exp(min(self.log_joint - self.log_marginal, 0.0)) if math.isfinite(self.log_marginal) else math.nan
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; what is not a number becomes null."""
+        """Plain values; what is not a number becomes null.  Tokens of running text have their places with them."""
+        places = offsets(self.tokens)
         return {
             "tokens": list(self.tokens),
+            **({"offsets": places} if places else {}),
             "status": self.status,
             "reason": self.reason,
             "log_joint": _finite(self.log_joint),
