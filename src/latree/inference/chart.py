@@ -16,18 +16,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from latree.arrays import NONE, Floats, Ints
+from latree.arrays import NONE, Floats, Ints, Longs
+from latree.inference.forest import L, P, R
 from latree.inference.grammar import Grammar
-from latree.jit import kernel
+from latree.jit import inner, kernel
 
 
 class Links(NamedTuple):
-    """Sparse non-negative table: rows (parent, left, right, probability)."""
+    """Sparse non-negative table."""
 
-    parent: Ints
-    left: Ints
-    right: Ints
-    prob: Floats
+    ends: Ints  # [links, 3] parent, left, right
+    prob: Floats  # [links]
 
 
 class TagLinks(NamedTuple):
@@ -36,11 +35,22 @@ class TagLinks(NamedTuple):
     The weight of a pair is summed over the tags once a word, not once a span.
     """
 
-    parent: Ints  # [pairs]
-    child: Ints  # [pairs]
-    pair: Ints  # [rules]
-    tag: Ints  # [rules]
+    pairs: Ints  # [pairs, 2] parent, child
+    rules: Ints  # [rules, 2] pair, tag
     prob: Floats  # [rules]
+
+
+class ChartRules(NamedTuple):
+    """The rules that the kernels go through in every span, as few arrays as may be: each is more to compile."""
+
+    lefts: Ints  # inner symbols that are left children
+    rights: Ints  # inner symbols that are right children
+    both: Links  # children inner, numbered as in `lefts` and `rights`
+    tag_left: Ints  # pairs of the rules with a tag to the left
+    tag_right: Ints
+    tag_both: Links
+    chain: Links  # closure of unary rules from inner symbols (left) to inner symbols, the empty chain included
+    tag_chain: Links  # closure of unary rules from tags (left) to inner symbols
 
 
 class ChartGrammar(NamedTuple):
@@ -48,14 +58,9 @@ class ChartGrammar(NamedTuple):
 
     inner: int
     tags: int
-    lefts: Ints  # inner symbols that are left children
-    rights: Ints  # inner symbols that are right children
-    both: Links  # children inner, numbered as in `lefts` and `rights`
+    rules: ChartRules
     tag_left: TagLinks  # left child a tag (numbered among the tags), right child inner
     tag_right: TagLinks
-    tag_both: Links
-    chain: Links  # closure of unary rules from inner symbols (left) to inner symbols, the empty chain included
-    tag_chain: Links  # closure of unary rules from tags (left) to inner symbols
     top: Links  # root -> inner symbol
     top_tag: Links  # root -> tag, for sentences of one word
 
@@ -84,29 +89,29 @@ def chart_grammar(grammar: Grammar, prob: Floats) -> ChartGrammar:
     lefts, rights = np.unique(left[both]), np.unique(right[both])
 
     def links(rows: NDArray[np.bool_], x: Ints, y: Ints) -> Links:
-        return Links(parent[rows].copy(), x[rows].astype(np.int32), y[rows].astype(np.int32), prob[rows].copy())
+        return Links(_columns(parent[rows], x[rows], y[rows]), prob[rows].copy())
 
     def tag_links(rows: NDArray[np.bool_], tag: Ints, child: Ints) -> TagLinks:
         pairs, pair = np.unique(np.stack([parent[rows], child[rows]], 1), axis=0, return_inverse=True)
-        parents, children = pairs.astype(np.int32).T.copy()
-        numbers = pair.ravel().astype(np.int32), (tag[rows] - first_tag).astype(np.int32)
-        return TagLinks(parents, children, *numbers, prob[rows].copy())
+        return TagLinks(_columns(*pairs.T), _columns(pair.ravel(), tag[rows] - first_tag), prob[rows].copy())
 
-    chain, tag_chain = _unary_closure(grammar, prob)
-    return ChartGrammar(
-        first_tag,
-        len(grammar.symbols) - first_tag,
+    tag_left = tag_links(binary & tag_l & ~tag_r, left, right)
+    tag_right = tag_links(binary & ~tag_l & tag_r, right, left)
+    rules = ChartRules(
         lefts.astype(np.int32),
         rights.astype(np.int32),
         links(both, np.searchsorted(lefts, left), np.searchsorted(rights, right)),
-        tag_links(binary & tag_l & ~tag_r, left, right),
-        tag_links(binary & ~tag_l & tag_r, right, left),
+        tag_left.pairs,
+        tag_right.pairs,
         links(binary & tag_l & tag_r, left - first_tag, right - first_tag),
-        chain,
-        tag_chain,
-        links(~binary & top & ~tag_l, left, right),
-        links(~binary & top & tag_l, left - first_tag, right),
+        *_unary_closure(grammar, prob),
     )
+    tops = links(~binary & top & ~tag_l, left, right), links(~binary & top & tag_l, left - first_tag, right)
+    return ChartGrammar(first_tag, len(grammar.symbols) - first_tag, rules, tag_left, tag_right, *tops)
+
+
+def _columns(*columns: Longs | Ints) -> Ints:
+    return np.ascontiguousarray(np.stack(columns, 1), np.int32)
 
 
 def _unary_closure(grammar: Grammar, prob: Floats) -> tuple[Links, Links]:
@@ -121,7 +126,7 @@ def _unary_closure(grammar: Grammar, prob: Floats) -> tuple[Links, Links]:
 
     def links(table: Floats) -> Links:
         a, b = np.nonzero(table)
-        return Links(a.astype(np.int32), b.astype(np.int32), np.full(len(a), NONE, np.int32), table[a, b])
+        return Links(_columns(a, b, np.full(len(a), NONE)), table[a, b])
 
     return links(closure[:first_tag, :first_tag]), links(closure[:first_tag, first_tag:])
 
@@ -133,13 +138,11 @@ def cell(words: int, width: int, start: int) -> int:
 
 
 @kernel
-def _weigh(links: TagLinks, tag: Floats) -> Floats:
-    """What every word's tags make of each pair: weight[word, pair]."""
-    weight = np.zeros((len(tag), len(links.parent)))
+def _weigh(links: TagLinks, tag: Floats, weight: Floats) -> None:
+    """Add up what every word's tags make of each pair: weight[word, pair]."""
     for i in range(len(tag)):
         for r in range(len(links.prob)):
-            weight[i, links.pair[r]] += links.prob[r] * tag[i, links.tag[r]]
-    return weight
+            weight[i, links.rules[r, 0]] += links.prob[r] * tag[i, links.rules[r, 1]]
 
 
 @kernel
@@ -147,233 +150,238 @@ def _unweigh(links: TagLinks, heard: Floats, tag_out: Floats) -> None:
     """Hand what the pairs have heard from above on to the words' tags."""
     for i in range(len(tag_out)):
         for r in range(len(links.prob)):
-            tag_out[i, links.tag[r]] += links.prob[r] * heard[i, links.pair[r]]
+            tag_out[i, links.rules[r, 1]] += links.prob[r] * heard[i, links.rules[r, 0]]
 
 
-@kernel
-def _pairs_up(links: TagLinks, weight: Floats, child: Floats, out: Floats) -> None:
-    for p in range(len(weight)):
-        out[links.parent[p]] += weight[p] * child[links.child[p]]
+@inner
+def _pairs_up(pairs: Ints, weight: Floats, child: Floats, out: Floats) -> None:
+    for p in range(len(pairs)):
+        out[pairs[p, 0]] += weight[p] * child[pairs[p, 1]]
 
 
-@kernel
-def _pairs_down(
-    links: TagLinks, weight: Floats, child: Floats, above: Floats, child_out: Floats, heard: Floats
-) -> None:
-    for p in range(len(weight)):
-        outside = above[links.parent[p]]
-        child_out[links.child[p]] += weight[p] * outside
-        heard[p] += outside * child[links.child[p]]
+@inner
+def _pairs_down(pairs: Ints, weight: Floats, child: Floats, above: Floats, child_out: Floats, heard: Floats) -> None:
+    for p in range(len(pairs)):
+        outside = above[pairs[p, 0]]
+        child_out[pairs[p, 1]] += weight[p] * outside
+        heard[p] += outside * child[pairs[p, 1]]
 
 
-@kernel
-def _chain_up(links: Links, base: Floats, top: Floats) -> None:
-    for r in range(len(links.prob)):
-        top[links.parent[r]] += links.prob[r] * base[links.left[r]]
+@inner
+def _chain_up(ends: Ints, prob: Floats, base: Floats, top: Floats) -> None:
+    for r in range(len(prob)):
+        top[ends[r, P]] += prob[r] * base[ends[r, L]]
 
 
-@kernel
-def _chain_down(links: Links, top_out: Floats, base_out: Floats) -> None:
-    for r in range(len(links.prob)):
-        base_out[links.left[r]] += links.prob[r] * top_out[links.parent[r]]
-
-
-@kernel
-def _file(g: ChartGrammar, i: int, j: int, values: Floats, by_start: Floats, by_end: Floats) -> None:
-    """Put a finished span where the matrix products will look for it."""
-    for b in range(len(g.lefts)):
-        by_start[i, j, b] = values[g.lefts[b]]
-    for c in range(len(g.rights)):
-        by_end[j, i, c] = values[g.rights[c]]
+@inner
+def _chain_down(ends: Ints, prob: Floats, top_out: Floats, base_out: Floats) -> None:
+    for r in range(len(prob)):
+        base_out[ends[r, L]] += prob[r] * top_out[ends[r, P]]
 
 
 class _Work(NamedTuple):
-    """The chart being filled, with the copies that matrix products want."""
+    """The chart being filled, with the copies that matrix products want; or its outside values, laid out alike."""
 
     tag: Floats  # [words, tags]
     base: Floats  # [cells, inner]
     top: Floats
     by_start: Floats  # [start, end, lefts]
     by_end: Floats  # [end, start, rights]
-    weight_left: Floats  # [words, pairs of tag_left]
-    weight_right: Floats
+    left: Floats  # [words, pairs of tag_left] their weights; outside: what waits to be handed to the words' tags
+    right: Floats  # [words, pairs of tag_right]
 
 
-class _WorkOut(NamedTuple):
-    """Outside values being filled, laid out as `_Work` is; `heard` waits to be handed to the words' tags."""
-
-    tag: Floats
-    base: Floats
-    top: Floats
-    by_start: Floats
-    by_end: Floats
-    heard_left: Floats
-    heard_right: Floats
-
-
-@kernel
-def _inside_cell(g: ChartGrammar, work: _Work, i: int, j: int, base: Floats) -> None:
-    """Everything that binary rules make of span (i, j)."""
-    n, width = len(work.tag), j - i
-    if width == 2:
-        links = g.tag_both
-        for r in range(len(links.prob)):
-            base[links.parent[r]] += links.prob[r] * work.tag[i, links.left[r]] * work.tag[i + 1, links.right[r]]
-    _pairs_up(g.tag_left, work.weight_left[i], work.top[cell(n, width - 1, i + 1)], base)
-    _pairs_up(g.tag_right, work.weight_right[j - 1], work.top[cell(n, width - 1, i)], base)
-    splits = np.dot(work.by_start[i, i + 1 : j].T, work.by_end[j, i + 1 : j])
-    r, rules = 0, len(g.both.prob)
-    while r < rules:  # rules are sorted by parent: sum in a register, store once
-        parent, total = g.both.parent[r], 0.0
-        while r < rules and g.both.parent[r] == parent:
-            total += g.both.prob[r] * splits[g.both.left[r], g.both.right[r]]
+@inner
+def _both_up(ends: Ints, prob: Floats, starting: Floats, ending: Floats, splits: Floats, base: Floats) -> None:
+    """What rules with two inner children make of a span, given its beginnings and ends at every split point."""
+    splits[:] = 0.0
+    for s in range(len(starting)):
+        for b in range(starting.shape[1]):
+            left = starting[s, b]
+            if left != 0.0:
+                for c in range(ending.shape[1]):
+                    splits[b, c] += left * ending[s, c]
+    r = 0
+    while r < len(prob):  # rules are sorted by parent: sum in a register, store once
+        parent, total = ends[r, P], 0.0
+        while r < len(prob) and ends[r, P] == parent:
+            total += prob[r] * splits[ends[r, L], ends[r, R]]
             r += 1
         base[parent] += total
 
 
+@inner
+def _tags_up(ends: Ints, prob: Floats, left: Floats, right: Floats, base: Floats) -> None:
+    for r in range(len(prob)):
+        base[ends[r, P]] += prob[r] * left[ends[r, L]] * right[ends[r, R]]
+
+
+@inner
+def _largest(values: Floats, big: float) -> float:
+    for x in range(len(values)):
+        big = max(big, values[x])
+    return big
+
+
 @kernel
+def _inside(g: ChartRules, work: _Work, splits: Floats, width: int) -> tuple[int, float]:
+    """Fill base and top from a width on, until values drift; returns the last width and its largest value."""
+    n, big = len(work.tag), 1.0
+    while width <= n:
+        big = 0.0
+        for i in range(n - width + 1):
+            c, j = cell(n, width, i), i + width
+            base, top = work.base[c], work.top[c]
+            if width == 1:
+                _chain_up(g.tag_chain.ends, g.tag_chain.prob, work.tag[i], top)
+            else:
+                if width == 2:
+                    _tags_up(g.tag_both.ends, g.tag_both.prob, work.tag[i], work.tag[i + 1], base)
+                _pairs_up(g.tag_left, work.left[i], work.top[cell(n, width - 1, i + 1)], base)
+                _pairs_up(g.tag_right, work.right[j - 1], work.top[cell(n, width - 1, i)], base)
+                starting, ending = work.by_start[i, i + 1 : j], work.by_end[j, i + 1 : j]
+                _both_up(g.both.ends, g.both.prob, starting, ending, splits, base)
+                _chain_up(g.chain.ends, g.chain.prob, base, top)
+            for b in range(len(g.lefts)):
+                work.by_start[i, j, b] = top[g.lefts[b]]
+            for b in range(len(g.rights)):
+                work.by_end[j, i, b] = top[g.rights[b]]
+            big = _largest(top, _largest(base, big))
+        if width > 1 and big > 0.0 and not 1e-50 < big < 1e50:
+            break
+        width += 1
+    return width, big
+
+
 def _rescale(work: _Work, width: int, log_factor: float) -> None:
     """Multiply every span of k words by exp(k * log_factor), up to the given width."""
     n = len(work.tag)
-    factor = np.exp(log_factor)
-    work.tag[:] *= factor
-    work.weight_left[:] *= factor
-    work.weight_right[:] *= factor
+    for values in (work.tag, work.left, work.right):
+        values *= np.exp(log_factor)
     for k in range(1, width + 1):
-        factor = np.exp(k * log_factor)
-        for i in range(n - k + 1):
-            work.base[cell(n, k, i)] *= factor
-            work.top[cell(n, k, i)] *= factor
-            work.by_start[i, i + k] *= factor
-            work.by_end[i + k, i] *= factor
+        factor, start = np.exp(k * log_factor), np.arange(n - k + 1)
+        cells = slice(cell(n, k, 0), cell(n, k + 1, 0))
+        work.base[cells] *= factor
+        work.top[cells] *= factor
+        work.by_start[start, start + k] *= factor
+        work.by_end[start + k, start] *= factor
 
 
-@kernel
-def _inside(g: ChartGrammar, work: _Work) -> float:
-    """Fill base and top; returns the log factor a word by which the values were multiplied."""
-    n, drift = len(work.tag), 0.0
-    for width in range(1, n + 1):
-        big = 0.0
-        for i in range(n - width + 1):
-            c = cell(n, width, i)
-            base, top = work.base[c], work.top[c]
-            if width == 1:
-                _chain_up(g.tag_chain, work.tag[i], top)
-            else:
-                _inside_cell(g, work, i, i + width, base)
-                _chain_up(g.chain, base, top)
-            _file(g, i, i + width, top, work.by_start, work.by_end)
-            big = max(big, top.max(), base.max())
-        if width > 1 and big > 0.0 and not 1e-50 < big < 1e50:
-            change = -np.log(big) / width
-            _rescale(work, width, change)
-            drift += change
-    return drift
-
-
-@kernel
-def _outside_cell(g: ChartGrammar, work: _Work, out: _WorkOut, i: int, j: int, above: Floats, splits: Floats) -> None:
-    """Hand the outside `above` of span (i, j) down to all pairs of parts that binary rules may make it of."""
-    n, width = len(work.tag), j - i
-    if width == 2:
-        links = g.tag_both
-        for r in range(len(links.prob)):
-            share = links.prob[r] * above[links.parent[r]]
-            out.tag[i, links.left[r]] += share * work.tag[i + 1, links.right[r]]
-            out.tag[i + 1, links.right[r]] += share * work.tag[i, links.left[r]]
-    c, d = cell(n, width - 1, i + 1), cell(n, width - 1, i)
-    _pairs_down(g.tag_left, work.weight_left[i], work.top[c], above, out.top[c], out.heard_left[i])
-    _pairs_down(g.tag_right, work.weight_right[j - 1], work.top[d], above, out.top[d], out.heard_right[j - 1])
+@inner
+def _both_down(
+    ends: Ints,
+    prob: Floats,
+    above: Floats,
+    splits: Floats,
+    starting: Floats,
+    ending: Floats,
+    to_starting: Floats,
+    to_ending: Floats,
+) -> None:
+    """Hand the outside `above` of a span down to its beginnings and ends at every split point."""
     splits[:] = 0.0
-    for r in range(len(g.both.prob)):
-        splits[g.both.left[r], g.both.right[r]] += g.both.prob[r] * above[g.both.parent[r]]
-    out.by_start[i, i + 1 : j] += np.dot(work.by_end[j, i + 1 : j], splits.T)
-    out.by_end[j, i + 1 : j] += np.dot(work.by_start[i, i + 1 : j], splits)
+    for r in range(len(prob)):
+        splits[ends[r, L], ends[r, R]] += prob[r] * above[ends[r, P]]
+    for s in range(len(starting)):
+        for b in range(starting.shape[1]):
+            left, heard = starting[s, b], 0.0
+            for c in range(ending.shape[1]):
+                heard += splits[b, c] * ending[s, c]
+                to_ending[s, c] += splits[b, c] * left
+            to_starting[s, b] += heard
+
+
+@inner
+def _tags_down(
+    ends: Ints, prob: Floats, above: Floats, left: Floats, right: Floats, to_left: Floats, to_right: Floats
+) -> None:
+    for r in range(len(prob)):
+        share = prob[r] * above[ends[r, P]]
+        to_left[ends[r, L]] += share * right[ends[r, R]]
+        to_right[ends[r, R]] += share * left[ends[r, L]]
 
 
 @kernel
-def _outside_root(g: ChartGrammar, n: int, out: _WorkOut) -> None:
-    whole = cell(n, n, 0)
-    out.base[whole, 0] = 1.0  # the root's binary rules
-    for r in range(len(g.top.prob)):
-        out.top[whole, g.top.left[r]] += g.top.prob[r]
-    if n == 1:
-        for r in range(len(g.top_tag.prob)):
-            out.tag[0, g.top_tag.left[r]] += g.top_tag.prob[r]
-
-
-@kernel
-def _outside(g: ChartGrammar, work: _Work, out: _WorkOut) -> None:
+def _outside(g: ChartRules, work: _Work, out: _Work, splits: Floats) -> None:
+    """Hand outside values down from the widest span, whose own are given."""
     n = len(work.tag)
-    splits = np.zeros((len(g.lefts), len(g.rights)))
-    _outside_root(g, n, out)
     for k in range(n):
         width = n - k
-        for i in range(n - width + 1):
-            c = cell(n, width, i)
+        for i in range(k + 1):
+            c, j = cell(n, width, i), i + width
+            top, above = out.top[c], out.base[c]
             for b in range(len(g.lefts)):
-                out.top[c, g.lefts[b]] += out.by_start[i, i + width, b]
+                top[g.lefts[b]] += out.by_start[i, j, b]
             for b in range(len(g.rights)):
-                out.top[c, g.rights[b]] += out.by_end[i + width, i, b]
-            _chain_down(g.chain, out.top[c], out.base[c])
+                top[g.rights[b]] += out.by_end[j, i, b]
+            _chain_down(g.chain.ends, g.chain.prob, top, above)
             if width == 1:
-                _chain_down(g.tag_chain, out.top[c], out.tag[i])
-            else:
-                _outside_cell(g, work, out, i, i + width, out.base[c], splits)
-    _unweigh(g.tag_left, out.heard_left, out.tag)
-    _unweigh(g.tag_right, out.heard_right, out.tag)
+                _chain_down(g.tag_chain.ends, g.tag_chain.prob, top, out.tag[i])
+                continue
+            if width == 2:
+                words = work.tag[i], work.tag[i + 1], out.tag[i], out.tag[i + 1]
+                _tags_down(g.tag_both.ends, g.tag_both.prob, above, *words)
+            x, y = cell(n, width - 1, i + 1), cell(n, width - 1, i)
+            _pairs_down(g.tag_left, work.left[i], work.top[x], above, out.top[x], out.left[i])
+            _pairs_down(g.tag_right, work.right[j - 1], work.top[y], above, out.top[y], out.right[j - 1])
+            starting, ending = work.by_start[i, i + 1 : j], work.by_end[j, i + 1 : j]
+            below = starting, ending, out.by_start[i, i + 1 : j], out.by_end[j, i + 1 : j]
+            _both_down(g.both.ends, g.both.prob, above, splits, *below)
 
 
-@kernel
-def _root_value(g: ChartGrammar, n: int, tag: Floats, base: Floats, top: Floats) -> float:
-    whole = cell(n, n, 0)
-    value: float = base[whole, 0]
-    for r in range(len(g.top.prob)):
-        value += g.top.prob[r] * top[whole, g.top.left[r]]
-    if n == 1:
-        for r in range(len(g.top_tag.prob)):
-            value += g.top_tag.prob[r] * tag[0, g.top_tag.left[r]]
-    return value
-
-
-@kernel
-def _fill(
-    g: ChartGrammar, emissions: Floats, with_outside: bool
-) -> tuple[float, float, Floats, Floats, Floats, Floats, Floats, Floats]:
-    n = len(emissions)
-    cells = n * (n + 1) // 2
-    tag, log_scale = np.empty_like(emissions), 0.0
-    for i in range(n):
-        big = emissions[i].max()
-        log_scale += np.log(big)
-        tag[i] = emissions[i] / big
-    by_start, by_end = np.zeros((n, n + 1, len(g.lefts))), np.zeros((n + 1, n, len(g.rights)))
+def _work(g: ChartGrammar, tag: Floats) -> _Work:
+    """Make an empty chart of words with these weights of their tags."""
+    n, cells = len(tag), len(tag) * (len(tag) + 1) // 2
     base, top = np.zeros((cells, g.inner)), np.zeros((cells, g.inner))
-    work = _Work(tag, base, top, by_start, by_end, _weigh(g.tag_left, tag), _weigh(g.tag_right, tag))
-    drift = _inside(g, work)
-    root = _root_value(g, n, tag, base, top)
-    if root <= 0.0 or not with_outside:
-        log_z = np.log(root) + log_scale - n * drift if root > 0.0 else -np.inf
-        return log_z, root, base, top, base[:0], top[:0], tag, tag[:0]
-    out = _WorkOut(
-        np.zeros_like(tag),
-        np.zeros_like(base),
-        np.zeros_like(top),
-        np.zeros_like(by_start),
-        np.zeros_like(by_end),
-        np.zeros_like(work.weight_left),
-        np.zeros_like(work.weight_right),
+    by_start, by_end = np.zeros((n, n + 1, len(g.rules.lefts))), np.zeros((n + 1, n, len(g.rules.rights)))
+    work = _Work(
+        tag, base, top, by_start, by_end, *(np.zeros((n, len(p))) for p in (g.rules.tag_left, g.rules.tag_right))
     )
-    _outside(g, work, out)
-    return np.log(root) + log_scale - n * drift, root, base, top, out.base, out.top, tag, out.tag
+    _weigh(g.tag_left, tag, work.left)
+    _weigh(g.tag_right, tag, work.right)
+    return work
+
+
+def _root_value(g: ChartGrammar, work: _Work) -> float:
+    value = work.base[-1, 0] + (g.top.prob * work.top[-1, g.top.ends[:, L]]).sum()
+    if len(work.tag) == 1:
+        value += (g.top_tag.prob * work.tag[0, g.top_tag.ends[:, L]]).sum()
+    return float(value)
+
+
+def _outside_of(g: ChartGrammar, work: _Work, splits: Floats) -> _Work:
+    out = _Work(*(np.zeros_like(values) for values in work))
+    out.base[-1, 0] = 1.0  # the root's binary rules
+    out.top[-1, g.top.ends[:, L]] += g.top.prob
+    if len(work.tag) == 1:
+        out.tag[0, g.top_tag.ends[:, L]] += g.top_tag.prob
+    _outside(g.rules, work, out, splits)
+    _unweigh(g.tag_left, out.left, out.tag)
+    _unweigh(g.tag_right, out.right, out.tag)
+    return out
 
 
 def fill_chart(grammar: ChartGrammar, emissions: Floats, *, with_outside: bool = True) -> Chart:
     """The chart of one sentence, given P(word | tag) for its words [words, tags]; every word needs some tag."""
-    return Chart(len(emissions), *_fill(grammar, np.ascontiguousarray(emissions), with_outside))
+    n, scale = len(emissions), emissions.max(1)
+    work = _work(grammar, emissions / scale[:, None])
+    splits = np.empty((len(grammar.rules.lefts), len(grammar.rules.rights)))
+    width, drift = 0, 0.0
+    while width < n:
+        width, big = _inside(grammar.rules, work, splits, width + 1)
+        if width <= n:  # values have drifted
+            change = -np.log(big) / width
+            _rescale(work, width, change)
+            drift += change
+    root = _root_value(grammar, work)
+    log_z = float(np.log(root) + np.log(scale).sum() - n * drift) if root > 0.0 else -np.inf
+    if root <= 0.0 or not with_outside:
+        return Chart(n, log_z, root, work.base, work.top, work.base[:0], work.top[:0], work.tag, work.tag[:0])
+    out = _outside_of(grammar, work, splits)
+    return Chart(n, log_z, root, work.base, work.top, out.base, out.top, work.tag, out.tag)
 
 
 def chart_bytes(grammar: ChartGrammar, words: int) -> int:
     """What a sentence of so many words needs in memory."""
-    square = 2 * words * (words + 1) * (len(grammar.lefts) + len(grammar.rights))
+    square = 2 * words * (words + 1) * (len(grammar.rules.lefts) + len(grammar.rules.rights))
     return 8 * (square + 2 * words * (words + 1) * grammar.inner + 2 * words * grammar.tags)

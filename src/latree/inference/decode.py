@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from latree.arrays import Floats, Ints, Longs
+from latree.arrays import NONE, Floats, Ints, Longs
 from latree.inference.forest import PASS, Forest, L, P, R
 from latree.inference.potentials import expected_parts
 from latree.jit import kernel
@@ -88,9 +88,8 @@ class Best(NamedTuple):
 
 
 @kernel
-def _best(rule: Ints, ends: Ints, scores: Floats, items: int) -> tuple[Floats, Longs]:
-    value, back = np.full(items, -np.inf), np.full(items, -1)
-    for e in range(len(rule)):
+def _best(ends: Ints, scores: Floats, value: Floats, back: Longs) -> None:
+    for e in range(len(ends)):
         total = scores[e]
         if ends[e, L] >= 0:
             total += value[ends[e, L]]
@@ -98,31 +97,33 @@ def _best(rule: Ints, ends: Ints, scores: Floats, items: int) -> tuple[Floats, L
             total += value[ends[e, R]]
         if total > value[ends[e, P]]:
             value[ends[e, P]], back[ends[e, P]] = total, e
-    return value, back
 
 
 def best(forest: Forest, scores: Floats) -> Best:
     """The highest-scoring derivation below every item."""
-    return Best(*_best(forest.rule, forest.ends, scores, len(forest.symbol)))
+    items = len(forest.symbol)
+    choice = Best(np.full(items, -np.inf), np.full(items, NONE))
+    _best(forest.ends, scores, *choice)
+    return choice
 
 
 @kernel
-def _trace(back: Longs, ends: Ints, root: int) -> Longs:
-    edges, used = np.empty(len(back), np.int64), 0
-    stack, height = np.empty(len(back) + 1, np.int64), 1
+def _trace(back: Longs, ends: Ints, root: int, edges: Longs, stack: Longs) -> int:
+    """Follow the best edges down; returns how many there are."""
+    used, height = 0, 1
     stack[0] = root
     while height > 0:
         height -= 1
         edge = back[stack[height]]
         if edge < 0:
-            return edges[:0]
+            return 0
         edges[used] = edge
         used += 1
         for port in (R, L):
             if ends[edge, port] >= 0:
                 stack[height] = ends[edge, port]
                 height += 1
-    return edges[:used]
+    return used
 
 
 def best_edges(forest: Forest, choice: Best, sentence: int) -> list[int]:
@@ -130,8 +131,9 @@ def best_edges(forest: Forest, choice: Best, sentence: int) -> list[int]:
     root = int(forest.root[sentence])
     if root < 0:
         return []
-    edges: list[int] = _trace(choice.edge, forest.ends, root).tolist()
-    return edges
+    edges, stack = np.empty((2, len(choice.edge) + 1), np.int64)
+    used = _trace(choice.edge, forest.ends, root, edges, stack)
+    return list(edges[:used].tolist())
 
 
 def only(forest: Forest, edges: list[int]) -> Floats:

@@ -47,7 +47,10 @@ class Derivations:
         """`lists` hold each derivation's edges, a parent's before its children's, left to right."""
         edges = np.concatenate([np.asarray(one, np.int64) for one in lists])
         start = starts([len(one) for one in lists])
-        return cls(forest, *_overlay(forest.ends, edges, start))
+        node_edge, below = np.empty(len(edges), np.int64), np.empty((len(edges), 2), np.int64)
+        root, slot = np.full(len(lists), NONE), np.full(1 << (2 * len(edges) + 1).bit_length(), NONE)
+        used = _overlay(forest.ends, edges, start, slot, np.empty(len(edges) + 1, np.int64), node_edge, below, root)
+        return cls(forest, node_edge[:used], below[:used], root)
 
     def as_forest(self) -> Forest:
         """Make a forest with a root for each derivation, which is then its only one."""
@@ -84,14 +87,11 @@ class Derivations:
 
 
 @kernel
-def _overlay(ends: Ints, edges: Longs, start: Longs) -> tuple[Longs, Longs, Longs]:
-    """Number the distinct (edge, node to the left, node to the right), by hashing with open addresses."""
-    size = 2
-    while size < 2 * len(edges):
-        size *= 2
-    slot = np.full(size, -1)
-    node_edge, below, used = np.empty(len(edges), np.int64), np.empty((len(edges), 2), np.int64), 0
-    root, stack = np.full(len(start) - 1, -1), np.empty(len(edges) + 1, np.int64)
+def _overlay(
+    ends: Ints, edges: Longs, start: Longs, slot: Longs, stack: Longs, node_edge: Longs, below: Longs, root: Longs
+) -> int:
+    """Number the distinct (edge, node to the left, node to the right), by hashing with open addresses (`slot`)."""
+    size, used = len(slot), 0
     for d in range(len(root)):
         height = 0
         for back in range(start[d + 1] - start[d]):
@@ -116,4 +116,4 @@ def _overlay(ends: Ints, edges: Longs, start: Longs) -> tuple[Longs, Longs, Long
             height += 1
         if height > 0:
             root[d] = stack[0]
-    return node_edge[:used], below[:used], root
+    return used

@@ -62,14 +62,15 @@ def assemble(pieces: Sequence[Piece], rules: int) -> Forest:
 
 def arrange(rule: Ints, ends: Ints, symbol: Ints, span: Ints, sentence: Ints, root: Longs, rules: int) -> Forest:
     """A forest of items that are numbered children first, and edges in the order of their parents."""
-    depth = _levels(ends, len(symbol))
-    item_order = _stable_order(depth, int(depth.max(initial=0)))
+    depth = np.zeros(len(symbol), np.int64)
+    _levels(ends, depth)
+    item_order = _stable_order(depth)
     place = np.empty(len(depth) + 1, np.int32)
     place[item_order] = np.arange(len(depth), dtype=np.int32)
     place[-1] = NONE  # so that an absent child stays absent
     kind = _kinds(rule, ends, symbol, rules)
-    edge_order = _stable_order(kind, int(kind.max(initial=0)))
-    edge_order = edge_order[_stable_order(depth[ends[edge_order, P]], int(depth.max(initial=0)))]
+    edge_order = _stable_order(kind)
+    edge_order = edge_order[_stable_order(depth[ends[edge_order, P]])]
     items = (symbol[item_order], span[item_order], sentence[item_order], place[root])
     return _grouped(rule[edge_order], place[ends[edge_order]], *items, depth[item_order], rules)
 
@@ -83,7 +84,7 @@ def _kinds(rule: Ints, ends: Ints, symbol: Ints, rules: int) -> Longs:
 
 
 def _grouped(
-    rule: Ints, ends: Ints, symbol: Ints, span: Ints, sentence: Ints, root: Ints, depth: Ints, rules: int
+    rule: Ints, ends: Ints, symbol: Ints, span: Ints, sentence: Ints, root: Ints, depth: Longs, rules: int
 ) -> Forest:
     """Find the groups and levels of items and edges that are sorted already; `depth` holds each item's level."""
     kind = _kinds(rule, ends, symbol, rules)
@@ -95,9 +96,9 @@ def _grouped(
     return Forest(rule, ends, symbol, span, sentence, root, group, level, layer, rules)
 
 
-def _depth(forest: Forest) -> Ints:
+def _depth(forest: Forest) -> Longs:
     """The level of every item."""
-    return np.repeat(np.arange(len(forest.layer) - 1, dtype=np.int32), np.diff(forest.layer))
+    return np.repeat(np.arange(len(forest.layer) - 1), np.diff(forest.layer))
 
 
 def share(forest: Forest) -> Forest:
@@ -170,51 +171,55 @@ def _concatenate(pieces: Sequence[Piece], shift: Longs, rules: int) -> tuple[Int
     return np.concatenate(all_rules), np.concatenate(all_ends)
 
 
-@kernel
-def _stable_order(key: Ints | Longs, most: int) -> Longs:
+def _stable_order(key: Longs) -> Longs:
     """np.argsort(key, kind="stable") for small non-negative integers, by counting."""
-    first = np.zeros(most + 2, np.int64)
-    for k in key:
-        first[k + 1] += 1
-    for k in range(most + 1):
-        first[k + 1] += first[k]
     order = np.empty(len(key), np.int64)
-    for i in range(len(key)):
-        order[first[key[i]]] = i
-        first[key[i]] += 1
+    _put_in_order(key, starts(np.bincount(key)), order)
     return order
 
 
 @kernel
-def _levels(ends: Ints, items: int) -> Ints:
-    """An item's level: the longest way down to a word."""
-    depth = np.zeros(items, np.int32)
+def _put_in_order(key: Longs, first: Longs, order: Longs) -> None:
+    """Fill the places of each key, which begin at `first`."""
+    for i in range(len(key)):
+        order[first[key[i]]] = i
+        first[key[i]] += 1
+
+
+@kernel
+def _levels(ends: Ints, depth: Longs) -> None:
+    """Find each item's level, the longest way down to a word; all are zero before."""
     for e in range(len(ends)):
         for port in (L, R):
             child = ends[e, port]
             if child >= 0 and depth[child] + 1 > depth[ends[e, P]]:
                 depth[ends[e, P]] = depth[child] + 1
-    return depth
 
 
 @kernel
-def _alive(ends: Ints, keep: NDArray[np.bool_], items: int, roots: Ints) -> NDArray[np.bool_]:
-    """Which items can be built from words by the kept edges, and are also reached from a root."""
-    built, whole = np.zeros(items, np.bool_), np.zeros(len(ends), np.bool_)
+def _find_alive(
+    ends: Ints, roots: Ints, whole: NDArray[np.bool_], built: NDArray[np.bool_], alive: NDArray[np.bool_]
+) -> None:
+    """Of the `whole` edges, leave those that stand on words; tell which items are so built, and reached from a root."""
     for e in range(len(ends)):
         left, right = ends[e, L], ends[e, R]
-        whole[e] = keep[e] and (left < 0 or built[left]) and (right < 0 or built[right])
+        whole[e] = whole[e] and (left < 0 or built[left]) and (right < 0 or built[right])
         if whole[e]:
             built[ends[e, P]] = True
-    alive = np.zeros(items, np.bool_)
-    for root in roots:
-        alive[root] = built[root]
+    for k in range(len(roots)):
+        alive[roots[k]] = built[roots[k]]
     for k in range(len(ends)):
         e = len(ends) - 1 - k
         if whole[e] and alive[ends[e, P]]:
             for port in (L, R):
                 if ends[e, port] >= 0:
                     alive[ends[e, port]] = True
+
+
+def _alive(ends: Ints, keep: NDArray[np.bool_], items: int, roots: Ints) -> NDArray[np.bool_]:
+    """Which items can be built from words by the kept edges, and are also reached from a root."""
+    built, alive = np.zeros((2, items), np.bool_)
+    _find_alive(ends, roots, keep.copy(), built, alive)
     return alive
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from latree.arrays import Floats, Ints, Longs, starts
 from latree.inference.forest import Forest, L, P, R
-from latree.jit import kernel
+from latree.jit import inner, kernel
 
 
 class _Lists(NamedTuple):
@@ -29,39 +29,49 @@ class _Lists(NamedTuple):
     edges: Longs
 
 
-@kernel
+@inner
+def _copy_row(source: Longs, row: int, target: Longs, to: int) -> None:
+    for column in range(source.shape[1]):
+        target[to, column] = source[row, column]
+
+
+@inner
 def _push(lists: _Lists, item: int, edge: int, left_rank: int, right_rank: int, score: float) -> None:
     base, k = lists.room[item], lists.size[item]
     lists.size[item] += 1
     while k > 0 and lists.key[base + (k - 1) // 2] < score:
         up = (k - 1) // 2
-        lists.key[base + k], lists.heap[base + k] = lists.key[base + up], lists.heap[base + up]
+        lists.key[base + k] = lists.key[base + up]
+        _copy_row(lists.heap, base + up, lists.heap, base + k)
         k = up
     lists.key[base + k] = score
     lists.heap[base + k, 0], lists.heap[base + k, 1], lists.heap[base + k, 2] = edge, left_rank, right_rank
 
 
-@kernel
+@inner
 def _pop(lists: _Lists, item: int) -> None:
     """Move the best candidate to the end of the fixed derivations."""
     base, rank = lists.room[item], lists.fixed[item]
-    lists.entry[item, rank], lists.score[item, rank] = lists.heap[base], lists.key[base]
+    lists.score[item, rank] = lists.key[base]
+    _copy_row(lists.heap, base, lists.entry[item], rank)
     lists.fixed[item] += 1
     lists.size[item] -= 1
     size, k = lists.size[item], 0
-    last, last_key = lists.heap[base + size].copy(), lists.key[base + size]
+    last, last_key = base + size, lists.key[base + size]
     while 2 * k + 1 < size:
         child = 2 * k + 1
         if child + 1 < size and lists.key[base + child + 1] > lists.key[base + child]:
             child += 1
         if lists.key[base + child] <= last_key:
             break
-        lists.key[base + k], lists.heap[base + k] = lists.key[base + child], lists.heap[base + child]
+        lists.key[base + k] = lists.key[base + child]
+        _copy_row(lists.heap, base + child, lists.heap, base + k)
         k = child
-    lists.key[base + k], lists.heap[base + k] = last_key, last
+    lists.key[base + k] = last_key
+    _copy_row(lists.heap, last, lists.heap, base + k)
 
 
-@kernel
+@inner
 def _lacking(lists: _Lists, ends: Ints, edge: int, ranks: Longs) -> int:
     """The child port of an edge that has not yet found its derivation of the given rank, but may; 0 for none."""
     for port in (L, R):
@@ -71,7 +81,7 @@ def _lacking(lists: _Lists, ends: Ints, edge: int, ranks: Longs) -> int:
     return 0
 
 
-@kernel
+@inner
 def _offer(lists: _Lists, ends: Ints, scores: Floats, item: int, edge: int, ranks: Longs) -> None:
     """Put an edge with the given ranks of its children on the heap, if its children have so many derivations."""
     total = scores[edge]
@@ -85,7 +95,7 @@ def _offer(lists: _Lists, ends: Ints, scores: Floats, item: int, edge: int, rank
         _push(lists, item, edge, ranks[0], ranks[1], total)
 
 
-@kernel
+@inner
 def _next_candidate(lists: _Lists, ends: Ints, item: int, ranks: Longs) -> int:
     """The edge and ranks to put on the heap before the next derivation can be fixed; -1 when all are there.
 
@@ -109,7 +119,7 @@ def _next_candidate(lists: _Lists, ends: Ints, item: int, ranks: Longs) -> int:
     return -1
 
 
-@kernel
+@inner
 def _mark_offered(lists: _Lists, item: int) -> None:
     if lists.opened[item] < lists.first[item + 1] - lists.first[item]:
         lists.opened[item] += 1
@@ -118,10 +128,10 @@ def _mark_offered(lists: _Lists, item: int) -> None:
 
 
 @kernel
-def _enumerate(lists: _Lists, ends: Ints, scores: Floats, root: int, k: int, depth: int) -> None:
+def _enumerate(
+    lists: _Lists, ends: Ints, scores: Floats, root: int, k: int, item_of: Longs, wanted_of: Longs, ranks: Longs
+) -> None:
     """Fix the root's k best derivations, and below it only what they need; requests wait on a stack."""
-    item_of, wanted_of = np.empty(depth, np.int64), np.empty(depth, np.int64)
-    ranks = np.zeros(2, np.int64)
     item_of[0], wanted_of[0], height = root, k, 1
     while height > 0:
         item = item_of[height - 1]
@@ -171,30 +181,37 @@ def k_best(forest: Forest, scores: Floats, k: int, sentence: int = 0) -> list[tu
     if root < 0:  # nothing survived pruning
         return []
     lists = _lists(forest, k)
-    _enumerate(lists, forest.ends, scores, root, k, len(forest.level) + 1)
+    items, ranks = np.empty((2, len(forest.symbol) + 1), np.int64)  # a stack
+    _enumerate(lists, forest.ends, scores, root, k, items, ranks, np.zeros(2, np.int64))
     count = int(lists.fixed[root])
-    edges, start = _unpack(lists, forest.ends, root, count)
+    start, room = np.zeros(count + 1, np.int64), 1024
+    while True:
+        edges = np.empty(room, np.int64)
+        room = _unpack(lists, forest.ends, root, edges, start, items, ranks)
+        if room <= len(edges):
+            break
     return [(float(lists.score[root, r]), edges[start[r] : start[r + 1]].tolist()) for r in range(count)]
 
 
 @kernel
-def _unpack(lists: _Lists, ends: Ints, root: int, count: int) -> tuple[Longs, Longs]:
-    """The edges of the root's derivations laid end to end, a parent's before its children's, left to right."""
-    edges, used, start = np.empty(1024, np.int64), 0, np.zeros(count + 1, np.int64)
-    item_of, rank_of = np.empty(len(lists.fixed) + 1, np.int64), np.empty(len(lists.fixed) + 1, np.int64)
-    for r in range(count):
+def _unpack(lists: _Lists, ends: Ints, root: int, edges: Longs, start: Longs, item_of: Longs, rank_of: Longs) -> int:
+    """Lay the edges of the root's derivations end to end, a parent's before its children's, left to right.
+
+    Returns how many there are; those that find no room in `edges` are only counted.
+    """
+    used = 0
+    for r in range(len(start) - 1):
         item_of[0], rank_of[0], height = root, r, 1
         while height > 0:
             height -= 1
             item, rank = item_of[height], rank_of[height]
             edge = lists.entry[item, rank, 0]
-            if used == len(edges):
-                edges = np.concatenate((edges, np.empty(used, np.int64)))
-            edges[used] = edge
+            if used < len(edges):
+                edges[used] = edge
             used += 1
             for port in (R, L):
                 if ends[edge, port] >= 0:
                     item_of[height], rank_of[height] = ends[edge, port], lists.entry[item, rank, port]
                     height += 1
         start[r + 1] = used
-    return edges[:used], start
+    return used

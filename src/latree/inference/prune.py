@@ -21,7 +21,7 @@ from latree.arrays import NONE, Floats, Ints, Longs
 from latree.inference.chart import Chart, cell
 from latree.inference.forest import PASS, Piece, trim
 from latree.inference.grammar import Grammar
-from latree.jit import kernel
+from latree.jit import inner, kernel
 
 RULE_SHARE = 0.1  # of the threshold of constituents, for rules over a span
 
@@ -81,6 +81,7 @@ class _Store(NamedTuple):
     inside: Floats  # [room] its value in the chart
     seen_start: Longs  # [cells + 1]
     place: Ints  # [levels, symbols] items of the cell at hand
+    wanted: NDArray[np.bool_]  # [inner symbols] survivors of the cell at hand
     used: Longs  # rows in use of item, edge, seen
 
 
@@ -92,21 +93,24 @@ class Survivors(NamedTuple):
 
 
 @kernel
-def _survivors(inside: Floats, outside: Floats, limit: float) -> tuple[Longs, Ints]:
-    """What has an inside times outside of at least the limit."""
-    cells, symbols = inside.shape
-    start, kept = np.zeros(cells + 1, np.int64), 0
-    symbol = np.empty(cells * symbols, np.int32)
-    for c in range(cells):
-        for a in range(symbols):
+def _select(inside: Floats, outside: Floats, limit: float, start: Longs, symbol: Ints) -> None:
+    kept = 0
+    for c in range(inside.shape[0]):
+        for a in range(inside.shape[1]):
             if inside[c, a] * outside[c, a] >= limit and inside[c, a] > 0.0:
                 symbol[kept] = a
                 kept += 1
         start[c + 1] = kept
-    return start, symbol[:kept].copy()
 
 
-@kernel
+def _survivors(inside: Floats, outside: Floats, limit: float) -> Survivors:
+    """What has an inside times outside of at least the limit."""
+    start, symbol = np.zeros(len(inside) + 1, np.int64), np.empty(inside.size, np.int32)
+    _select(inside, outside, limit, start, symbol)
+    return Survivors(start, symbol[: start[-1]].copy())
+
+
+@inner
 def _add_item(store: _Store, symbol: int, start: int, end: int) -> int:
     k: int = store.used[0]
     if k < len(store.item):
@@ -115,7 +119,7 @@ def _add_item(store: _Store, symbol: int, start: int, end: int) -> int:
     return k
 
 
-@kernel
+@inner
 def _add_edge(store: _Store, rule: int, parent: int, left: int, right: int) -> None:
     k = store.used[1]
     if k < len(store.edge):
@@ -123,7 +127,7 @@ def _add_edge(store: _Store, rule: int, parent: int, left: int, right: int) -> N
     store.used[1] += 1
 
 
-@kernel
+@inner
 def _show(store: _Store, symbol: int, item: int, inside: float) -> None:
     """Let rules above use an item of the cell at hand."""
     k = store.used[2]
@@ -131,7 +135,7 @@ def _show(store: _Store, symbol: int, item: int, inside: float) -> None:
     store.used[2] += 1
 
 
-@kernel
+@inner
 def _tag_items(store: _Store, find: RuleFinder, i: int, tags: Survivors, inside: Floats) -> None:
     all_tags = find.pair.shape[0] - find.first_tag
     for k in range(tags.start[i], tags.start[i + 1]):
@@ -142,7 +146,7 @@ def _tag_items(store: _Store, find: RuleFinder, i: int, tags: Survivors, inside:
         _show(store, symbol, item, inside[i, tags.symbol[k]])
 
 
-@kernel
+@inner
 def _binary_edges(store: _Store, find: RuleFinder, n: int, i: int, j: int, above: Floats, limit: float) -> None:
     """Binary edges of enough weight into the lowest items of span (i, j), whose outside values are `above`."""
     for s in range(i + 1, j):
@@ -159,16 +163,14 @@ def _binary_edges(store: _Store, find: RuleFinder, n: int, i: int, j: int, above
                         _add_edge(store, find.rule[q], parent, store.seen[x, 1], store.seen[y, 1])
 
 
-@kernel
-def _unary_level(
-    store: _Store, find: RuleFinder, chart: Chart, level: int, i: int, j: int, wanted: NDArray[np.bool_], limit: float
-) -> None:
+@inner
+def _unary_level(store: _Store, find: RuleFinder, chart: Chart, level: int, i: int, j: int, limit: float) -> None:
     """Items of the next level of unary rules over span (i, j), and the edges into them; on top only those `wanted`.
 
     A rule a -> b is worth P(a -> b) times what chains above make of a and chains below make of b: at least its share.
     """
     symbols, c = find.pair.shape[0], cell(chart.words, j - i, i)
-    place, any_symbol = store.place, level < find.steps
+    place, wanted, any_symbol = store.place, store.wanted, level < find.steps
     for a in range(1, find.first_tag):
         if place[0, a] != NONE and (any_symbol or wanted[a]):
             place[level, a] = _add_item(store, a, i, j)
@@ -190,14 +192,10 @@ def _unary_level(
                 _add_edge(store, find.rule[q], place[level, a], child, NONE)
 
 
-@kernel
-def _root_edges(store: _Store, find: RuleFinder, n: int, above: Floats, limit: float) -> None:
-    """The root: its binary rules, and its unary rules over what spans the whole sentence."""
+@inner
+def _root_edges(store: _Store, find: RuleFinder, n: int, root: int) -> None:
+    """The root's unary rules over what spans the whole sentence."""
     symbols = find.pair.shape[0]
-    store.place[:] = NONE
-    root = _add_item(store, 0, 0, n)
-    store.place[0, 0] = root
-    _binary_edges(store, find, n, 0, n, above, limit)
     for k in range(store.seen_start[cell(n, n, 0)], store.used[2]):
         p = find.pair[store.seen[k, 0], symbols]
         if p == NONE:
@@ -212,8 +210,7 @@ def _harvest(
     store: _Store, find: RuleFinder, chart: Chart, base: Survivors, top: Survivors, tags: Survivors, limit: float
 ) -> None:
     """All items and edges among the survivors, children first."""
-    n = chart.words
-    wanted = np.zeros(find.first_tag, np.bool_)
+    n, wanted = chart.words, store.wanted
     for width in range(1, n + 1):
         for i in range(n - width + 1):
             c, j = cell(n, width, i), i + width
@@ -230,12 +227,16 @@ def _harvest(
                         store.place[0, base.symbol[k]] = _add_item(store, base.symbol[k], i, j)
                 _binary_edges(store, find, n, i, j, chart.base_out[c], limit)
                 for level in range(1, find.steps + 1):
-                    _unary_level(store, find, chart, level, i, j, wanted, limit)
+                    _unary_level(store, find, chart, level, i, j, limit)
                 for a in kept:
                     if store.place[find.steps, a] != NONE:
                         _show(store, a, store.place[find.steps, a], chart.top[c, a])
             store.seen_start[c + 1] = store.used[2]
-    _root_edges(store, find, n, chart.base_out[cell(n, n, 0)], limit)
+    store.place[:] = NONE
+    root = _add_item(store, 0, 0, n)
+    store.place[0, 0] = root
+    _binary_edges(store, find, n, 0, n, chart.base_out[cell(n, n, 0)], limit)
+    _root_edges(store, find, n, root)
 
 
 def _store(find: RuleFinder, words: int, items: int, edges: int, seen: int) -> _Store:
@@ -246,6 +247,7 @@ def _store(find: RuleFinder, words: int, items: int, edges: int, seen: int) -> _
         np.empty(seen),
         np.zeros(words * (words + 1) // 2 + 1, np.int64),
         np.empty((find.steps + 1, len(find.pair)), np.int32),
+        np.empty(find.first_tag, np.bool_),
         np.zeros(3, np.int64),
     )
 
@@ -253,9 +255,9 @@ def _store(find: RuleFinder, words: int, items: int, edges: int, seen: int) -> _
 def prune(chart: Chart, find: RuleFinder, threshold: float) -> Piece:
     """The forest of what has a posterior of at least `threshold`; lexical entry: word * tags + tag."""
     limit = threshold * chart.root
-    base = Survivors(*_survivors(chart.base, chart.base_out, limit))
-    top = Survivors(*_survivors(chart.top, chart.top_out, limit))
-    tags = Survivors(*_survivors(chart.tag, chart.tag_out, limit))
+    base = _survivors(chart.base, chart.base_out, limit)
+    top = _survivors(chart.top, chart.top_out, limit)
+    tags = _survivors(chart.tag, chart.tag_out, limit)
     items, edges = 512 * chart.words, 2048 * chart.words
     while True:
         store = _store(find, chart.words, items, edges, len(top.symbol) + len(tags.symbol))

@@ -25,7 +25,7 @@ from numba.extending import overload
 from latree.arrays import Floats, Ints, Longs, starts
 from latree.inference.forest import PASS, Forest, L, P, R
 from latree.inference.potentials import NO_POTENTIALS, Potentials
-from latree.jit import kernel
+from latree.jit import OPTIONS, inner, kernel
 
 BLOCK = 64  # edges taken at a time: enough for wide instructions, few enough for the cache
 
@@ -76,25 +76,14 @@ def _down(weights: Any, edges: Edges, stats: Any) -> None:
     """Stands for the form's own `down`."""
 
 
-@overload(_up)
+@overload(_up, jit_options=OPTIONS, strict=False)
 def _choose_up(weights: Any, rules: Ints, left: Floats, right: Floats, out: Floats) -> Callable[..., None]:
-    form = _FORMS[weights.instance_class]["up"]
-
-    # Numba wants the signature of the stub to the letter, annotations included.
-    def up(weights: Any, rules: Ints, left: Floats, right: Floats, out: Floats) -> None:
-        form(weights, rules, left, right, out)
-
-    return up
+    return _FORMS[weights.instance_class]["up"]
 
 
-@overload(_down)
+@overload(_down, jit_options=OPTIONS, strict=False)
 def _choose_down(weights: Any, edges: Edges, stats: Any) -> Callable[..., None]:
-    form = _FORMS[weights.instance_class]["down"]
-
-    def down(weights: Any, edges: Edges, stats: Any) -> None:
-        form(weights, edges, stats)
-
-    return down
+    return _FORMS[weights.instance_class]["down"]
 
 
 def empty_messages(forest: Forest, width: Longs) -> Messages:
@@ -103,14 +92,14 @@ def empty_messages(forest: Forest, width: Longs) -> Messages:
     return Messages(start, np.zeros(start[-1]), np.full(len(forest.symbol), -np.inf))
 
 
-@kernel
+@inner
 def _space(messages: Messages, item: int, count: int, buffer: Floats) -> Floats:
     """Room for the messages of so many edges at the port where one of them has this item."""
     width = 1 if item < 0 else messages.start[item + 1] - messages.start[item]
     return buffer[: count * width].reshape(width, count)
 
 
-@kernel
+@inner
 def _gather(messages: Messages, items: Ints, lo: int, hi: int, port: int, buffer: Floats) -> Floats:
     """The messages at one port of edges lo..hi, as the columns of a matrix; ones where there is no item."""
     first, count = items[lo, port], hi - lo
@@ -125,12 +114,12 @@ def _gather(messages: Messages, items: Ints, lo: int, hi: int, port: int, buffer
     return columns
 
 
-@kernel
+@inner
 def _scale(messages: Messages, item: int) -> float:
     return 0.0 if item < 0 else messages.scale[item]
 
 
-@kernel
+@inner
 def _deposit(messages: Messages, item: int, values: Floats, m: int, scale: float) -> None:
     """Add exp(scale) * values[:, m] to an item's message, whose own scale grows with its largest part."""
     if scale == -np.inf:
@@ -153,7 +142,7 @@ def _deposit(messages: Messages, item: int, values: Floats, m: int, scale: float
         messages.row[x] += factor * values[x - begin, m]
 
 
-@kernel
+@inner
 def _settle(messages: Messages, first: int, last: int) -> None:
     """Bring finished rows to a largest entry of one."""
     for item in range(first, last):
@@ -169,53 +158,53 @@ def _settle(messages: Messages, first: int, last: int) -> None:
             messages.scale[item] = -np.inf
 
 
-@kernel
+@inner
 def _weigh_items(messages: Messages, potentials: Potentials, first: int, last: int) -> None:
     """Add items' potentials to their scales."""
     for item in range(first, last if len(potentials.item) > 0 else first):
         messages.scale[item] += potentials.item[item]
 
 
-@kernel
+@inner
 def _of_edge(potentials: Potentials, edge: int) -> float:
     return potentials.edge[edge] if len(potentials.edge) > 0 else 0.0
 
 
-@kernel
-def _widest(messages: Messages) -> int:
-    widest = 1
-    for item in range(len(messages.scale)):
-        widest = max(widest, messages.start[item + 1] - messages.start[item])
-    return widest
+def _buffers(messages: Messages, count: int) -> Floats:
+    """Make rooms for the messages of a block of edges, whatever their width."""
+    return np.empty((count, BLOCK * int(np.diff(messages.start).max(initial=1))))
+
+
+@inner
+def _hand_up(ends: Ints, inside: Messages, potentials: Potentials, lo: int, hi: int, out: Floats) -> None:
+    """Add what edges lo..hi say of their parents to the parents' inside messages."""
+    for e in range(lo, hi):
+        scale = _scale(inside, ends[e, L]) + _scale(inside, ends[e, R])
+        _deposit(inside, ends[e, P], out, e - lo, scale + _of_edge(potentials, e))
 
 
 @kernel
-def sweep_inside(forest: Forest, weights: Any, inside: Messages, potentials: Potentials) -> None:
+def sweep_inside(forest: Forest, weights: Any, inside: Messages, potentials: Potentials, buffers: Floats) -> None:
     """All inside messages, level by level from the words up."""
-    wide = _widest(inside)
-    left_buffer, right_buffer, out_buffer = np.empty(BLOCK * wide), np.empty(BLOCK * wide), np.empty(BLOCK * wide)
     ends = forest.ends
     for depth in range(len(forest.level) - 1):
         for g in range(forest.level[depth], forest.level[depth + 1]):
             rule = forest.rule[forest.group[g]]
             for lo in range(forest.group[g], forest.group[g + 1], BLOCK):
                 hi = min(lo + BLOCK, forest.group[g + 1])
-                left = _gather(inside, ends, lo, hi, L, left_buffer)
+                left = _gather(inside, ends, lo, hi, L, buffers[0])
                 if rule == PASS:
                     out = left
                 else:
-                    right = _gather(inside, ends, lo, hi, R, right_buffer)
-                    out = _space(inside, ends[lo, P], hi - lo, out_buffer)
+                    right = _gather(inside, ends, lo, hi, R, buffers[1])
+                    out = _space(inside, ends[lo, P], hi - lo, buffers[2])
                     _up(weights, forest.rule[lo:hi], left, right, out)
-                for m in range(hi - lo):
-                    e = lo + m
-                    scale = _scale(inside, ends[e, L]) + _scale(inside, ends[e, R])
-                    _deposit(inside, ends[e, P], out, m, scale + _of_edge(potentials, e))
+                _hand_up(ends, inside, potentials, lo, hi, out)
         _settle(inside, forest.layer[depth], forest.layer[depth + 1])
         _weigh_items(inside, potentials, forest.layer[depth], forest.layer[depth + 1])
 
 
-@kernel
+@inner
 def _edge_factors(
     forest: Forest, inside: Messages, outside: Messages, potentials: Potentials, lo: int, hi: int, factor: Floats
 ) -> None:
@@ -226,24 +215,25 @@ def _edge_factors(
         factor[e - lo] = np.exp(scale + _of_edge(potentials, e))
 
 
-@kernel
-def _seed(forest: Forest, log_z: Floats, outside: Messages, ones: Floats) -> None:
+@inner
+def _seed(root: Ints, log_z: Floats, outside: Messages, buffer: Floats) -> None:
     """The roots' outside message is 1 / Z.  Divided here, sentences of any length can share items."""
-    for k in range(len(forest.root)):
-        if forest.root[k] >= 0 and log_z[k] > -np.inf:
-            _deposit(outside, forest.root[k], ones, 0, -log_z[k])
+    buffer[:] = 1.0
+    for k in range(len(root)):
+        if root[k] >= 0 and log_z[k] > -np.inf:
+            _deposit(outside, root[k], _space(outside, root[k], 1, buffer), 0, -log_z[k])
 
 
-@kernel
+@inner
 def _pass_down(forest: Forest, outside: Messages, potentials: Potentials, lo: int, hi: int) -> None:
     """Edges without a rule: the child hears what its parent does."""
     for e in range(lo, hi):
         parent, child = forest.ends[e, P], forest.ends[e, L]
         row = outside.row[outside.start[parent] : outside.start[parent + 1]]
-        _deposit(outside, child, row.reshape(-1, 1), 0, outside.scale[parent] + _of_edge(potentials, e))
+        _deposit(outside, child, row.reshape(len(row), 1), 0, outside.scale[parent] + _of_edge(potentials, e))
 
 
-@kernel
+@inner
 def _hand_down(
     forest: Forest,
     inside: Messages,
@@ -274,13 +264,11 @@ def sweep_outside(
     stats: Any,
     posterior: Floats,
     potentials: Potentials,
+    buffers: Floats,
 ) -> None:
     """All outside messages, level by level from the roots down; expectations and edge posteriors on the way."""
-    wide = BLOCK * max(_widest(inside), _widest(outside))
-    parent_buffer, left_buffer, right_buffer = np.empty(wide), np.empty(wide), np.empty(wide)
-    to_left_buffer, to_right_buffer, factor = np.empty(wide), np.empty(wide), np.empty(BLOCK)
-    ends = forest.ends
-    _seed(forest, log_z, outside, np.ones((wide, 1)))
+    ends, factor = forest.ends, buffers[5]
+    _seed(forest.root, log_z, outside, buffers[0])
     for up in range(len(forest.level) - 1):
         depth = len(forest.level) - 2 - up
         _settle(outside, forest.layer[depth], forest.layer[depth + 1])
@@ -292,11 +280,11 @@ def sweep_outside(
                 continue
             for lo in range(forest.group[g], forest.group[g + 1], BLOCK):
                 hi = min(lo + BLOCK, forest.group[g + 1])
-                parent = _gather(outside, ends, lo, hi, P, parent_buffer)
-                left = _gather(inside, ends, lo, hi, L, left_buffer)
-                right = _gather(inside, ends, lo, hi, R, right_buffer)
-                to_left = _space(outside, ends[lo, L], hi - lo, to_left_buffer)
-                to_right = _space(outside, ends[lo, R], hi - lo, to_right_buffer)
+                parent = _gather(outside, ends, lo, hi, P, buffers[0])
+                left = _gather(inside, ends, lo, hi, L, buffers[1])
+                right = _gather(inside, ends, lo, hi, R, buffers[2])
+                to_left = _space(outside, ends[lo, L], hi - lo, buffers[3])
+                to_right = _space(outside, ends[lo, R], hi - lo, buffers[4])
                 _edge_factors(forest, inside, outside, potentials, lo, hi, factor)
                 rules, share = forest.rule[lo:hi], posterior[lo:hi]
                 edges = Edges(rules, parent, left, right, factor[: hi - lo], to_left, to_right, share)
@@ -304,16 +292,15 @@ def sweep_outside(
                 _hand_down(forest, inside, outside, potentials, lo, hi, to_left, to_right)
 
 
-@kernel
 def _log_partition(forest: Forest, inside: Messages) -> Floats:
     log_z = np.full(len(forest.root), -np.inf)
-    for k in range(len(forest.root)):
-        root = forest.root[k]
-        if root < 0:
-            continue
-        mass = inside.row[inside.start[root] : inside.start[root + 1]].sum()
-        if mass > 0.0:
-            log_z[k] = np.log(mass) + inside.scale[root]
+    whole = np.flatnonzero(forest.root >= 0)
+    root = forest.root[whole]
+    # Sums from one border to the next: every other one is a root's, and a zero at the end lets the last border stand.
+    borders = np.stack([inside.start[root], inside.start[root + 1]], 1).ravel()
+    with np.errstate(divide="ignore"):
+        mass = np.log(np.add.reduceat(np.append(inside.row, 0.0), borders)[::2]) if len(root) else np.zeros(0)
+    log_z[whole] = np.where(mass > -np.inf, mass + inside.scale[root], -np.inf)
     return log_z
 
 
@@ -322,7 +309,7 @@ def inside_only(
 ) -> tuple[Floats, Messages]:
     """log Z of every sentence of the forest, and the inside messages."""
     inside = empty_messages(forest, width)
-    sweep_inside(forest, weights, inside, potentials.on_edges(forest))
+    sweep_inside(forest, weights, inside, potentials.on_edges(forest), _buffers(inside, 3))
     return _log_partition(forest, inside), inside
 
 
@@ -333,5 +320,6 @@ def infer(forest: Forest, weights: Any, stats: Any, width: Longs, potentials: Po
     """
     log_z, inside = inside_only(forest, weights, width, potentials)
     outside, posterior = empty_messages(forest, width), np.zeros(len(forest.rule))
-    sweep_outside(forest, weights, inside, log_z, outside, stats, posterior, potentials.on_edges(forest))
+    on_edges, buffers = potentials.on_edges(forest), _buffers(inside, 6)
+    sweep_outside(forest, weights, inside, log_z, outside, stats, posterior, on_edges, buffers)
     return Inference(log_z, inside, outside, posterior)

@@ -67,31 +67,53 @@ def chain(rules: ChainRules, theta: Floats) -> Chain:
 
 
 @kernel
-def _forward_backward(start: Floats, step: Floats, stop: Floats, emissions: Floats) -> tuple[float, Floats]:
-    n = len(emissions)
-    forward, backward = np.empty_like(emissions), np.empty_like(emissions)
-    log_z = 0.0
-    for i in range(n):
-        row = start * emissions[0] if i == 0 else np.dot(forward[i - 1], step) * emissions[i]
-        total = row.sum() if i < n - 1 else (row * stop).sum()
+def _forward(chain: Chain, emissions: Floats, rows: Floats) -> float:
+    """Fill rows of zeros, each then divided by its sum; returns log Z, the log of all that they were divided by."""
+    log_z, last = 0.0, len(rows) - 1
+    for i in range(len(rows)):
+        row, total = rows[i], 0.0
+        for s in range(len(row) if i > 0 else 0):
+            for t in range(len(row)):
+                row[t] += rows[i - 1, s] * chain.step[s, t]
+        for t in range(len(row)):
+            row[t] = (row[t] if i > 0 else chain.start[t]) * emissions[i, t]
+            total += row[t] * chain.stop[t] if i == last else row[t]
         if not total > 0.0:
-            return -np.inf, np.zeros_like(emissions)
-        forward[i] = row / total
+            return -np.inf
+        for t in range(len(row)):
+            row[t] /= total
         log_z += np.log(total)
-    backward[n - 1] = stop
-    for k in range(1, n):
-        i = n - 1 - k
-        row = np.dot(step, backward[i + 1] * emissions[i + 1])
-        backward[i] = row / row.max()
-    posterior = forward * backward
-    for i in range(n):
-        posterior[i] /= posterior[i].sum()
-    return log_z, posterior
+    return log_z
+
+
+@kernel
+def _backward(chain: Chain, emissions: Floats, rows: Floats) -> None:
+    """Fill the rows before the last, which is given, each then divided by its largest entry."""
+    for k in range(1, len(rows)):
+        i = len(rows) - 1 - k
+        row, big = rows[i], 0.0
+        for s in range(len(row)):
+            total = 0.0
+            for t in range(len(row)):
+                total += chain.step[s, t] * rows[i + 1, t] * emissions[i + 1, t]
+            row[s] = total
+            big = max(big, total)
+        for s in range(len(row)):
+            row[s] /= big
 
 
 def fill_trellis(model: Chain, emissions: Floats) -> Trellis:
     """Sums over all tag sequences of one sentence, given P(word | tag) [words, tags]."""
-    return Trellis(len(emissions), *_forward_backward(*model, np.ascontiguousarray(emissions)))
+    emissions = np.ascontiguousarray(emissions)
+    posterior, backward = np.zeros_like(emissions), np.empty_like(emissions)
+    log_z = _forward(model, emissions, posterior)
+    if log_z == -np.inf:
+        return Trellis(len(emissions), log_z, np.zeros_like(emissions))
+    backward[-1] = model.stop
+    _backward(model, emissions, backward)
+    posterior *= backward
+    posterior /= posterior.sum(1, keepdims=True)
+    return Trellis(len(emissions), log_z, posterior)
 
 
 def lattice(trellis: Trellis, rules: ChainRules, threshold: float) -> Piece:

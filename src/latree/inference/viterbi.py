@@ -12,7 +12,7 @@ import numpy as np
 from latree.arrays import Floats, Longs, starts
 from latree.inference.forest import PASS, Forest, L, P, R
 from latree.inference.forms.sparse import Sparse
-from latree.jit import kernel
+from latree.jit import inner, kernel
 
 
 class _Best(NamedTuple):
@@ -23,7 +23,7 @@ class _Best(NamedTuple):
     back: Longs  # [subtypes of items, 3]
 
 
-@kernel
+@inner
 def _offer(best: _Best, forest: Forest, edge: int, x: int, y: int, z: int, weight: float) -> None:
     """Subtype x of an edge's parent, made from y and z."""
     left, right, at = forest.ends[edge, L], forest.ends[edge, R], best.start[forest.ends[edge, P]] + x

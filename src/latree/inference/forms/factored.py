@@ -18,7 +18,7 @@ import numpy as np
 
 from latree.arrays import Floats, Ints, Longs
 from latree.inference.sweep import Edges, register
-from latree.jit import kernel
+from latree.jit import inner
 
 NO_RELATION = -1  # of a child that is absent, and of the root's child
 
@@ -59,7 +59,7 @@ def no_statistics(weights: Factored) -> Factored:
     return weights._replace(rule=np.zeros((0, 0)), relation=np.zeros((0, 0, 0)), entry=np.zeros(0))
 
 
-@kernel
+@inner
 def _related(relation: Floats, child: Floats) -> Floats:
     """sum_z L[x, z] child[z, m]."""
     out = np.zeros_like(child)
@@ -72,7 +72,7 @@ def _related(relation: Floats, child: Floats) -> Floats:
     return out
 
 
-@kernel
+@inner
 def up(weights: Factored, rules: Ints, left: Floats, right: Floats, out: Floats) -> None:
     """Eqn 10 for many edges of a rule; or what words say."""
     rule, known = rules[0], len(weights.label)
@@ -97,7 +97,7 @@ def up(weights: Factored, rules: Ints, left: Floats, right: Floats, out: Floats)
             out[x, m] *= number[x]
 
 
-@kernel
+@inner
 def down(weights: Factored, edges: Edges, stats: Factored) -> None:
     """Statistics without room (`no_statistics`) are not kept."""
     rules, parent, left, right, factor, to_left, to_right, share = edges
@@ -138,7 +138,7 @@ def down(weights: Factored, edges: Edges, stats: Factored) -> None:
         _through(weights, stats, second, for_right, right, factor, to_right)
 
 
-@kernel
+@inner
 def _through(
     weights: Factored, stats: Factored, label: int, above: Floats, child: Floats, factor: Floats, to_child: Floats
 ) -> None:

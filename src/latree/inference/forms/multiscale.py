@@ -22,7 +22,7 @@ from latree.inference.forms import sparse
 from latree.inference.forms.sparse import Sparse
 from latree.inference.subtypes import Layout
 from latree.inference.sweep import Edges, register
-from latree.jit import kernel
+from latree.jit import inner
 
 
 class MultiScale(NamedTuple):
@@ -56,7 +56,7 @@ def leaves_below(node: int, leaves: int) -> slice:
     return slice(first - leaves + 1, last - leaves + 2)
 
 
-@kernel
+@inner
 def _summed_up(message: Floats) -> Floats:
     """[nodes, m]: of every node what its subtypes have together."""
     leaves = message.shape[0]
@@ -68,7 +68,7 @@ def _summed_up(message: Floats) -> Floats:
     return tree
 
 
-@kernel
+@inner
 def _handed_down(tree: Floats, out: Floats) -> None:
     """Every subtype gets what the nodes above it have."""
     leaves = out.shape[0]
@@ -79,7 +79,7 @@ def _handed_down(tree: Floats, out: Floats) -> None:
     out[:] = tree[leaves - 1 :]
 
 
-@kernel
+@inner
 def up(weights: MultiScale, rules: Ints, left: Floats, right: Floats, out: Floats) -> None:
     if rules[0] >= len(weights.blocks.rule_pair) - 1:
         sparse.up(weights.blocks, rules, left, right, out)
@@ -89,7 +89,7 @@ def up(weights: MultiScale, rules: Ints, left: Floats, right: Floats, out: Float
     _handed_down(tree, out)
 
 
-@kernel
+@inner
 def down(weights: MultiScale, edges: Edges, stats: MultiScale) -> None:
     rules, parent, left, right, factor, to_left, to_right, share = edges
     if rules[0] >= len(weights.blocks.rule_pair) - 1:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from latree.arrays import Floats, Ints, Longs, starts
 from latree.inference.subtypes import Layout
 from latree.inference.sweep import Edges, register
-from latree.jit import kernel
+from latree.jit import inner, kernel
 
 
 class Sparse(NamedTuple):
@@ -60,22 +60,30 @@ def sparse(layout: Layout, theta: Floats, place: Longs | None = None) -> Sparse:
 
 
 def _sorted_cells(layout: Layout, place: Longs, value: Floats) -> Sparse:
-    cell_pair, row, pair, rule_pair = _index_cells(place, layout.start, layout.dims, layout.rule_row)
-    none = np.zeros(0), np.zeros(1, np.int64)
-    return Sparse(value, place, cell_pair, row, layout.row_parent, layout.rule_row, pair, rule_pair, *none)
+    cell_pair, row = np.empty(len(place), np.int32), np.zeros(layout.rule_row[-1] + 1, np.int64)
+    pair, rule_pair = np.empty((len(place), 2), np.int32), np.zeros(len(layout.dims) + 1, np.int64)
+    number = np.empty(layout.dims[:, 1:].prod(1).max(initial=0), np.int32)
+    _index_cells(place, layout.start, layout.dims, layout.rule_row, number, cell_pair, row, pair, rule_pair)
+    sorted_pairs = layout.row_parent, layout.rule_row, pair[: rule_pair[-1]].copy(), rule_pair
+    return Sparse(value, place, cell_pair, row.cumsum(), *sorted_pairs, np.zeros(0), np.zeros(1, np.int64))
 
 
 @kernel
-def _index_cells(place: Longs, start: Longs, dims: Longs, rule_row: Longs) -> tuple[Ints, Longs, Ints, Longs]:
-    """Number the pairs of each rule, and find where its rows of cells begin."""
-    cell_pair, row = np.empty(len(place), np.int32), np.zeros(rule_row[-1] + 1, np.int64)
-    pair, rule_pair = np.empty((len(place), 2), np.int32), np.zeros(len(dims) + 1, np.int64)
+def _index_cells(
+    place: Longs,
+    start: Longs,
+    dims: Longs,
+    rule_row: Longs,
+    number: Ints,
+    cell_pair: Ints,
+    row: Longs,
+    pair: Ints,
+    rule_pair: Longs,
+) -> None:
+    """Number the pairs of each rule, and count the cells of its rows; `number` has room for all pairs of a rule."""
     cell, pairs = 0, 0
-    number = np.empty(0, np.int32)
     for rule in range(len(dims)):
         wide, narrow = dims[rule, 1], dims[rule, 2]
-        if len(number) < wide * narrow:
-            number = np.empty(wide * narrow, np.int32)
         number[: wide * narrow] = -1
         first = cell
         while cell < len(place) and place[cell] < start[rule + 1]:
@@ -91,7 +99,6 @@ def _index_cells(place: Longs, start: Longs, dims: Longs, rule_row: Longs) -> tu
             x, yz = divmod(place[k] - start[rule], wide * narrow)
             cell_pair[k] = number[yz]
             row[rule_row[rule] + x + 1] += 1
-    return cell_pair, np.cumsum(row), pair[:pairs].copy(), rule_pair
 
 
 def with_words(weights: Sparse, layout: Layout, emissions: Floats) -> Sparse:
@@ -124,7 +131,7 @@ def without(weights: Sparse, layout: Layout, gone: NDArray[np.bool_]) -> Sparse:
 # -- the form
 
 
-@kernel
+@inner
 def _pair_products(weights: Sparse, rule: int, left: Floats, right: Floats) -> Floats:
     """left[y, m] right[z, m] for the rule's pairs."""
     first, count = weights.rule_pair[rule], weights.rule_pair[rule + 1] - weights.rule_pair[rule]
@@ -136,7 +143,7 @@ def _pair_products(weights: Sparse, rule: int, left: Floats, right: Floats) -> F
     return products
 
 
-@kernel
+@inner
 def up(weights: Sparse, rules: Ints, left: Floats, right: Floats, out: Floats) -> None:
     rule = rules[0]
     if rule >= len(weights.rule_pair) - 1:
@@ -153,7 +160,7 @@ def up(weights: Sparse, rules: Ints, left: Floats, right: Floats, out: Floats) -
                 out[x, m] += value * products[p, m]
 
 
-@kernel
+@inner
 def _entries_up(weights: Sparse, rules: Ints, left: Floats, out: Floats) -> None:
     """Lexical entries of one tag."""
     step, known = min(left.shape[0] - 1, 1), len(weights.rule_pair) - 1
@@ -163,7 +170,7 @@ def _entries_up(weights: Sparse, rules: Ints, left: Floats, out: Floats) -> None
             out[x, m] = weights.entry[begin + x] * left[x * step, m]
 
 
-@kernel
+@inner
 def down(weights: Sparse, edges: Edges, stats: Sparse) -> None:
     """Statistics without room (`no_statistics`) are not kept."""
     rules, parent, left, right, factor, to_left, to_right, share = edges
@@ -190,7 +197,7 @@ def down(weights: Sparse, edges: Edges, stats: Sparse) -> None:
     _contract(weights, rule, spread, products, left, right, to_left, to_right, share)
 
 
-@kernel
+@inner
 def _contract(
     weights: Sparse,
     rule: int,
@@ -214,7 +221,7 @@ def _contract(
             share[m] += spread[p, m] * products[p, m]
 
 
-@kernel
+@inner
 def _entries_down(
     weights: Sparse,
     rules: Ints,
