@@ -7,7 +7,7 @@ import pytest
 
 from latree.arrays import NONE, Floats, Longs
 from latree.inference.grammar import Grammar
-from latree.inference.subtypes import LEAST, History, Layout, averaging, regroup
+from latree.inference.subtypes import LEAST, ColumnMap, History, Layout, averaging, regroup
 from tests.enumerate import random_grammar
 
 SIZE = np.array([1, 2, 3, 1, 4, 2])  # root, three phrases, two tags
@@ -152,3 +152,16 @@ def test_history_survives_a_file(history: History) -> None:
     ]
     earlier = History.from_arrays(history.to_arrays(), 2)
     assert earlier.ancestors(1, 0).tolist() == [0, 0, 0]
+
+
+# -- maps of columns
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_column_map_is_its_matrix(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    blocks = [rng.random(shape) * (rng.random(shape) < 0.7) for shape in ((2, 3), (1, 1), (3, 2))]
+    matrix = np.zeros((6, 6))
+    matrix[:2, :3], matrix[2:3, 3:4], matrix[3:, 4:] = blocks
+    rows = rng.random((4, 6))
+    np.testing.assert_allclose(rows @ ColumnMap.of(blocks), rows @ matrix.T)

@@ -106,6 +106,44 @@ def normalise_rows(values: Floats, row: Longs, row_parent: Longs, sums: Floats) 
             values[k] = values[k] / total if values[k] > LEAST * total else 0.0
 
 
+@dataclass(frozen=True)
+class ColumnMap:
+    """A matrix with a block for each tag and zeros elsewhere, to multiply rows of numbers by: `rows @ column_map`.
+
+    Few of its cells have any weight, and no threads are started for a product as small as a sentence's.
+    """
+
+    source: Longs  # [cells] columns of the rows
+    target: Longs  # [cells] columns of the product
+    value: Floats  # [cells]
+    width: int  # of the product
+    __array_ufunc__ = None  # so that arrays leave the product to this class
+
+    @classmethod
+    def of(cls, blocks: Sequence[Floats]) -> ColumnMap:
+        """Put blocks [columns of the product, columns of the rows] together, a tag's after another's."""
+        first = starts([block.shape[0] for block in blocks]), starts([block.shape[1] for block in blocks])
+        cells = [np.nonzero(block) for block in blocks]
+        target, source = (
+            np.concatenate([cell[side] + begin for cell, begin in zip(cells, first[side], strict=False)])
+            for side in (0, 1)
+        )
+        value = np.concatenate([block[cell] for block, cell in zip(blocks, cells, strict=True)])
+        return cls(source, target, value, int(first[0][-1]))
+
+    def __rmatmul__(self, rows: Floats) -> Floats:
+        product = np.zeros((len(rows), self.width))
+        _map_columns(self.source, self.target, self.value, rows, product)
+        return product
+
+
+@kernel
+def _map_columns(source: Longs, target: Longs, value: Floats, rows: Floats, product: Floats) -> None:
+    for i in range(len(rows)):
+        for k in range(len(value)):
+            product[i, target[k]] += rows[i, source[k]] * value[k]
+
+
 def regroup(old: Layout, theta: Floats, new: Layout, kinds: Sequence[Longs], mean: Sequence[Floats]) -> Floats:
     """Subtypes put together: children are summed, parents averaged.
 

@@ -7,7 +7,6 @@ from copy import copy
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy.linalg import block_diag
 
 from latree.arrays import NONE, Floats, Longs
 from latree.files import Arrays, Header, ModelFile, pack_sparse, unpack_sparse
@@ -17,7 +16,7 @@ from latree.inference.forms.sparse import Sparse, no_statistics, sparse, with_wo
 from latree.inference.grammar import count_rules
 from latree.inference.prune import FAST, Cascade
 from latree.inference.reading import Emissions
-from latree.inference.subtypes import History, Layout, project
+from latree.inference.subtypes import ColumnMap, History, Layout, project
 from latree.inference.sweep import infer
 from latree.inference.viterbi import viterbi_edges
 from latree.kinds.lvg import LvgOptions
@@ -41,7 +40,7 @@ class Level(NamedTuple):
     layout: Layout
     theta: Floats
     tensors: Sparse
-    columns: Floats  # [fine columns, columns of this level]: P(w | tag subtype) is averaged
+    columns: ColumnMap  # from fine columns to those of this level: P(w | tag subtype) is averaged
 
 
 class Subtyped(ForestModel[Any]):
@@ -84,7 +83,7 @@ class Subtyped(ForestModel[Any]):
         self.layout = Layout(self.grammar, self.size)
         self._levels: dict[int, Level] = {}
         own = self.given_smoothing or word_smoothing(self.layout, self.history, self.options.word_smoothing)
-        self.smoothing = _columns(list(own))
+        self.smoothing = ColumnMap.of(list(own))
         super().prepare()
 
     def level(self, rounds: int) -> Level:
@@ -92,7 +91,7 @@ class Subtyped(ForestModel[Any]):
         if rounds not in self._levels:
             kinds = [self.history.ancestors(s, rounds) for s in range(len(self.size))]
             layout, theta, mean = project(self.layout, self.theta, kinds, self.frequency)
-            columns = _columns(mean[self.grammar.first_tag :])
+            columns = ColumnMap.of(mean[self.grammar.first_tag :])
             self._levels[rounds] = Level(layout, theta, sparse(layout, theta), columns)
         return self._levels[rounds]
 
@@ -106,12 +105,11 @@ class Subtyped(ForestModel[Any]):
 
     def read(self, tokens: Sequence[str]) -> Emissions:
         """P(word | tag's subtype), smoothed; for the coarse pass the subtypes of a tag are averaged."""
-        subtypes: Floats = self.lexicon.emissions(tokens) @ self.smoothing
+        subtypes = self.lexicon.emissions(tokens) @ self.smoothing
         return Emissions(subtypes @ self.level(0).columns, subtypes)
 
     def unit_emissions(self, units: Sequence[tuple[str | None, str | None]]) -> Floats:
-        table: Floats = super().unit_emissions(units) @ self.smoothing @ self.level(0).columns
-        return table
+        return super().unit_emissions(units) @ self.smoothing @ self.level(0).columns
 
     def lexical_emissions(self, lexical: LexicalRules, level: int) -> tuple[Floats, Longs]:
         """P(w | t_x) after `level` rounds, for every lexical rule and subtype of its tag, end to end; and how many
@@ -153,11 +151,6 @@ class Subtyped(ForestModel[Any]):
 def _square_blocks(flat: Floats, size: Longs) -> list[Floats]:
     """The matrices [n, n] that were laid end to end."""
     return [block.reshape(n, n) for block, n in zip(np.split(flat, np.cumsum(size**2)[:-1]), size, strict=True)]
-
-
-def _columns(blocks: list[Floats]) -> Floats:
-    """One matrix over all tags' columns from a matrix [new, old] for each tag: rows times it are mapped rows."""
-    return np.ascontiguousarray(np.asarray(block_diag(*blocks), np.float64).T)
 
 
 class Lvg(Subtyped, Parser):
