@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -136,6 +137,7 @@ def main() -> None:
     """Run the command.  Exit codes: 0 done, 1 the input or a file is at fault, 2 the command line is, 130 Ctrl-C."""
     # One thread for matrix products: sentences are spread over --jobs instead.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    warnings.showwarning = lambda message, *_: print(f"latree: {message}", file=sys.stderr)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")  # as the input is, whatever the locale
     app()
