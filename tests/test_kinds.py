@@ -399,12 +399,59 @@ def test_a_model_that_was_not_trained_is_not_saved(name: str, tmp_path: Path) ->
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize(
     ("words", "complaint"),
-    [(["the", "", "."], "word 2 of a sentence is empty"), (["the", 7], "word 2 .* 7"), (SLEEPS, "one string")],
-    ids=["empty", "number", "string"],
+    [
+        (["the", "", "."], "word 2 of a sentence is empty"),
+        (["the", 7], "word 2 .* 7"),
+        (7, "a string or a list of words, not 7"),
+        (f"{SLEEPS}\n{SLEEPS}", "this text has 2 sentences"),
+    ],
+    ids=["empty", "number", "no words", "sentences"],
 )
 def test_words_that_are_none_are_told(name: str, call: str, words: Any, complaint: str) -> None:
     with pytest.raises(LatreeError, match=f"{complaint}|cannot be drawn"):
         calls(model(name))[call](words)
+
+
+@every
+def test_running_text_is_split_into_words(name: str) -> None:
+    grammar: Any = model(name)
+    (from_text,), (from_words,) = grammar.analyse("The girl sleeps."), grammar.analyse([["The", "girl", "sleeps", "."]])
+    assert from_text.to_json().pop("offsets") == [(0, 3), (4, 8), (9, 15), (15, 16)]
+    assert from_text == from_words
+    assert [one.tokens for one in grammar.analyse(f"{SLEEPS}\n{SLEEPS}")] == [tuple(WORDS)] * 2
+    assert grammar.tag(SLEEPS) == grammar.tag(WORDS)
+    assert grammar.posteriors(SLEEPS) == grammar.posteriors(WORDS)
+
+
+@every
+def test_a_model_tells_what_it_is(name: str) -> None:
+    grammar = model(name)
+    told = repr(grammar)
+    assert told.startswith(f"<{type(grammar).__name__} of ")
+    assert f"{len(grammar.lexicon.vocabulary)} words" in told
+    assert "\n" not in told
+
+
+@every_tagger
+def test_a_tagger_does_not_parse(name: str) -> None:
+    with pytest.raises(LatreeError, match="tags but does not parse; use tag"):
+        model(name).parse(WORDS)
+    with pytest.raises(LatreeError, match="tags but does not parse; use tag_all"):
+        model(name).parse_all([WORDS])
+
+
+@every
+def test_no_probability_is_above_one(name: str) -> None:
+    grammar: Any = model(name)
+    for words in SENTENCES:
+        least = grammar.posteriors(words, 0.0)
+        parts = (
+            [one.probability for one in least] if not is_tagger(name) else [p for row in least for p in row.values()]
+        )
+        (best,) = grammar.analyse([words])
+        parts += best.confidences if is_tagger(name) else [one.probability for one in best.constituents]
+        parts += [one.probability for one in grammar.kbest(words, 3)]
+        assert all(0 <= p <= 1 for p in parts)
 
 
 @every

@@ -1,8 +1,23 @@
 """latree: latent-subtype grammars for parsing and tagging.
 
+With the English grammar that ships:
+
     import latree
-    model = latree.Pcfg().fit(latree.read_trees("train.mrg", latree.LabelRules()))
-    print(model.parse("The cat sat .".split()))
+    print(latree.parse("The cat sat on the mat."))  # a Parse: tree, probability, constituents, status
+    for parse in latree.parse_all("It rains. I stay at home."):  # a text of several sentences
+        print(parse.draw())
+    latree.tag("The cat sat.")
+
+With a grammar of your own:
+
+    parser = latree.Pcfg().fit("train.mrg")  # or Lvg, LvgD, GmLveg, Svs; or fit(trees)
+    parser.parse("The cat sat.")  # running text is split into words
+    parser.parse(["The", "cat", "sat", "."])  # a list of words stays as it is
+    parser.save("my.latree")
+    parser = latree.load("my.latree")
+
+    tagger = latree.Hmm().fit("train.conllu")  # or LvgTagger, LvgDTagger, GmLvegTagger
+    tagger.tag("The cat sat.")
 
 Names are imported when they are first used, so that `import latree` stays cheap.
 """
@@ -18,6 +33,9 @@ if TYPE_CHECKING:
     from latree.inference.results import Constituent as Constituent
     from latree.inference.results import Parse as Parse
     from latree.inference.results import Tagging as Tagging
+    from latree.kinds.english import parse as parse
+    from latree.kinds.english import parse_all as parse_all
+    from latree.kinds.english import tag as tag
     from latree.kinds.gm_lveg.model import GmLveg as GmLveg
     from latree.kinds.gm_lveg.model import GmLvegTagger as GmLvegTagger
     from latree.kinds.hmm.model import Hmm as Hmm
@@ -25,10 +43,12 @@ if TYPE_CHECKING:
     from latree.kinds.lvg.model import LvgTagger as LvgTagger
     from latree.kinds.lvg_d.model import LvgD as LvgD
     from latree.kinds.lvg_d.model import LvgDTagger as LvgDTagger
+    from latree.kinds.parser import Parser as Parser
     from latree.kinds.pcfg.model import Pcfg as Pcfg
     from latree.kinds.product.model import Product as Product
     from latree.kinds.registry import load as load
     from latree.kinds.svs.model import Svs as Svs
+    from latree.kinds.tagger import Tagger as Tagger
     from latree.scoring.score import score_tags as score_tags
     from latree.scoring.score import score_trees as score_trees
     from latree.text.binary import Binarization as Binarization
@@ -55,17 +75,22 @@ _HOME = {
     "Lvg": "kinds.lvg.model",
     "LvgTagger": "kinds.lvg.model",
     "Parse": "inference.results",
+    "Parser": "kinds.parser",
     "Pcfg": "kinds.pcfg.model",
     "Product": "kinds.product.model",
     "Svs": "kinds.svs.model",
+    "Tagger": "kinds.tagger",
     "Tagging": "inference.results",
     "Token": "text.tokenize",
     "Tree": "text.tree",
     "load": "kinds.registry",
+    "parse": "kinds.english",
+    "parse_all": "kinds.english",
     "read_tagged": "text.formats",
     "read_trees": "text.formats",
     "score_tags": "scoring.score",
     "score_trees": "scoring.score",
+    "tag": "kinds.english",
     "tokenize": "text.sentences",
 }
 __all__ = [*_HOME]
@@ -75,3 +100,8 @@ def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(import_module(f"latree.{_HOME[name]}"), name)
     raise AttributeError(f"module 'latree' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The names above, though most are not imported yet."""
+    return [*__all__, "__doc__", "__version__"]

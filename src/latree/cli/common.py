@@ -18,8 +18,7 @@ from latree.kinds.registry import all_kinds, kind_named, load
 from latree.text.formats import format_by_name, open_text, read_conllu, read_trees
 from latree.text.sentences import paragraphs_in
 from latree.text.standard_input import input_waiting
-from latree.text.tokenize import Style, Token, tokens_of
-from latree.text.tree import unescape
+from latree.text.tokenize import Token, tokens_of
 
 if TYPE_CHECKING:
     from latree.kinds.model import Model
@@ -168,13 +167,13 @@ def splitter(model: Model, tokenize: bool, wrapped: bool) -> Splitter | None:
         raise LatreeError("--wrapped is for ordinary text; add --tokenize")
     if not tokenize:
         return None
-    style = Style.of(model.lexicon.vocabulary)
+    style = model.lexicon.style
 
     def split(lines: Iterable[str]) -> Iterator[list[Token]]:
         for sentences in paragraphs_in(lines, wrapped=wrapped, style=style):
             # An empty line stays empty: whoever writes it sees what the lines before it gave.
             for sentence in sentences or [[]]:
-                yield [Token(unescape(token), token.start, token.end) for token in sentence]
+                yield [token.unescaped() for token in sentence]
 
     return split
 

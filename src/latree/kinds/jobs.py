@@ -5,13 +5,13 @@ Batches are the same whatever the number of jobs, so that the output is too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, TypeVar
 
 from latree.files import Arrays, Header
 from latree.inference.results import Analysis, Objective
-from latree.kinds.model import ForestModel, Model, batches
+from latree.kinds.model import ForestModel, Model, Sentence, batches
 from latree.kinds.registry import from_state
 from latree.parallel import Pool
 
@@ -20,13 +20,13 @@ Packed = tuple[str, Header, Arrays, dict[str, Any]]
 
 
 def analyse_all(
-    model: ForestModel[Result], sentences: Iterable[Sequence[str]], jobs: int, objective: Objective
+    model: ForestModel[Result], sentences: str | Iterable[Sentence], jobs: int, objective: Objective
 ) -> Iterator[Result]:
-    """One analysis a sentence, in order.  Closing the iterator early stops the workers at once."""
+    """One analysis a sentence of a text or a list, in order.  Closing the iterator early stops the workers at once."""
     if jobs <= 1:
         yield from model.analyse(sentences, objective)
         return
-    source = batches(sentences)
+    source = batches(model.tokenize(sentences) if isinstance(sentences, str) else sentences)
     # The first batch is done here: a short input starts no worker, and kernels are compiled once, not by every worker.
     yield from model.analyse(next(source, []), objective)
     for second in source:
@@ -39,7 +39,7 @@ def _start_worker(packed: Packed, objective: Objective) -> tuple[Model, Objectiv
     return unpack(packed), objective
 
 
-def _analyse(kept: tuple[Model, Objective], batch: list[Sequence[str]]) -> list[Any]:
+def _analyse(kept: tuple[Model, Objective], batch: list[Sentence]) -> list[Any]:
     model, objective = kept
     return list(model.analyse(batch, objective))
 

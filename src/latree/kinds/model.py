@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, NoReturn, Self, TypeVar
@@ -22,7 +23,7 @@ from latree.inference.kbest import k_best
 from latree.inference.pooled import Posteriors
 from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.inference.reading import Emissions, Reading
-from latree.inference.results import Analysis, Objective, Status
+from latree.inference.results import Analysis, Objective, Parse, Status, Tagging
 from latree.inference.sampling import Drawer, sample_derivation
 from latree.inference.subtypes import Layout
 from latree.inference.sweep import infer, inside_only
@@ -30,16 +31,21 @@ from latree.kinds.options import ModelOptions
 from latree.kinds.registry import kind_named
 from latree.kinds.search import Attempt, Coarse, Search, certified
 from latree.learning.loop import Training
+from latree.learning.progress import shown
 from latree.lexicon.words import Lexicon
 from latree.text.binary import Symbol
+from latree.text.sentences import tokenize
+from latree.text.tokenize import Token
 
 Result = TypeVar("Result", bound=Analysis)
 
 BATCH = 32  # sentences whose forests are laid end to end
 LOOSER = (1e-2, 1e-4, 1e-8, 0.0)  # what thresholds are multiplied by, where pruning leaves nothing of a sentence
+_SHOWN = 60  # characters of what a user gave
 
 
 Item = TypeVar("Item")
+Sentence = str | Sequence[str]  # running text, or the words
 
 
 def batches(items: Iterable[Item], more: Callable[[], bool] = lambda: True) -> Iterator[list[Item]]:
@@ -72,17 +78,23 @@ class Trouble(NamedTuple):
 NOTHING = Trouble("recovered", "the grammar derives nothing for these words")
 
 
-def words_of(sentence: Sequence[str]) -> tuple[str, ...]:
+def checked_words(sentence: Any) -> tuple[str, ...]:
     """Check that a sentence is a sequence of words, none of them empty."""
-    if isinstance(sentence, str):
-        raise LatreeError(f"a sentence is a list of words, not one string; split it: {sentence[:60]!r}")
+    if not isinstance(sentence, Iterable):
+        raise LatreeError(f"a sentence is a string or a list of words, not {sentence!r}")
     words = tuple(sentence)
     for number, word in enumerate(words, start=1):
         if not isinstance(word, str):
-            raise LatreeError(f"word {number} of a sentence is no string: {word!r}")
+            raise LatreeError(f"word {number} of a sentence is no string: {clipped(word)}")
         if not word:
             raise LatreeError(f"word {number} of a sentence is empty; leave it out")
     return words
+
+
+def clipped(value: object) -> str:
+    """Show a value in a message, where it is long only how it begins."""
+    shown = repr(value)
+    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
 
 
 class ForestModel(ABC, Generic[Result]):
@@ -114,10 +126,26 @@ class ForestModel(ABC, Generic[Result]):
 
     # -- training
 
-    def fit(self, data: Iterable[Any], training: Training | None = None) -> Self:
-        """Learn from trees or, to tag, from sentences as (words, tags)."""
-        self.learn(self.prepare_data(data), training or Training())
+    def fit(
+        self, data: str | Path | Iterable[Any], training: Training | None = None, *, progress: bool = False
+    ) -> Self:
+        """Learn from trees or, to tag, from sentences as (words, tags), or from the path of a file that has them.
+
+        With `progress` a bar tells how far it is.
+        """
+        if isinstance(data, str | Path):
+            self.training["data"] = [Path(data).name]
+            data = self.read_treebank(data)
+        if not isinstance(data, Iterable):
+            raise LatreeError(f"fit takes the path of a treebank, or what was read from one, not {clipped(data)}")
+        prepared = self.prepare_data(data)
+        with shown(training or Training()) if progress else nullcontext(training or Training()) as watched:
+            self.learn(prepared, watched)
         return self
+
+    @abstractmethod
+    def read_treebank(self, path: str | Path) -> Iterable[Any]:
+        """Read what `fit` learns from."""
 
     @abstractmethod
     def prepare_data(self, data: Iterable[Any]) -> list[Any]:
@@ -141,6 +169,15 @@ class ForestModel(ABC, Generic[Result]):
             if any(name in vars(owner).get("__annotations__", {}) for owner in type(self).__mro__):
                 raise NotTrainedError(f"this {self.kind} is not trained; call its fit, or latree.load a model file")
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        """Tell in a line what it was trained on, its size, and how well it does."""
+        name = type(self).__name__
+        if not hasattr(self, "grammar"):
+            return f"<{name}: not trained>"
+        grammar, words = self.grammar, len(self.lexicon.vocabulary)
+        size = f"{len(grammar.symbols):,} symbols, {len(grammar.rules):,} rules, {words:,} words"
+        return f"<{name}{_treebank_name(self.training)}: {size}{_score_told(self.training)}>"
 
     # -- what a kind of model says for itself; its readings are of a type of its own
 
@@ -244,12 +281,59 @@ class ForestModel(ABC, Generic[Result]):
         known = self.lexicon.is_known
         return [i for i, word in enumerate(tokens) if not (known(word) or known(word.lower()))]
 
+    # -- for people: what parsers and taggers both have; a sentence is running text, or a list of its words
+
+    def parse(self, sentence: Sentence, objective: Objective = "max-rule") -> Parse:
+        """The best tree of one sentence."""
+        raise LatreeError(f"a {self.kind} tags but does not parse; use tag")
+
+    def parse_all(
+        self, sentences: str | Iterable[Sentence], jobs: int = 1, objective: Objective = "max-rule"
+    ) -> Iterator[Parse]:
+        """The best tree of every sentence of a text or a list, in order; the same whatever the number of jobs."""
+        raise LatreeError(f"a {self.kind} tags but does not parse; use tag_all")
+
+    @abstractmethod
+    def tag(self, sentence: Sentence, objective: Objective = "max-rule") -> list[str]:
+        """The tags of one sentence."""
+
+    def tag_all(
+        self, sentences: str | Iterable[Sentence], jobs: int = 1, objective: Objective = "max-rule"
+    ) -> Iterator[Tagging]:
+        """The tags of every sentence of a text or a list, in order; the same whatever the number of jobs."""
+        raise LatreeError(f"a {self.kind} parses; use parse_all, whose trees have tags")
+
+    @abstractmethod
+    def posteriors(self, sentence: Sentence, least: float = 1e-3) -> list[Any]:
+        """What is of at least the given probability, summed over all analyses."""
+
+    @abstractmethod
+    def sample(self, sentence: Sentence | None = None, seed: int | None = None) -> Result:
+        """An analysis drawn from the model: given words, one of theirs; without, a sentence of the model's own."""
+
+    def tokenize(self, text: str, *, wrapped: bool = False) -> list[list[Token]]:
+        """Split running text into sentences and words as `latree.tokenize`, in the way of the model's treebank."""
+        sentences = tokenize(text, wrapped=wrapped, style=self.lexicon.style)
+        return [[token.unescaped() for token in sentence] for sentence in sentences]
+
+    def words_of(self, sentence: Sentence) -> tuple[str, ...]:
+        """The words of one sentence."""
+        if not isinstance(sentence, str):
+            return checked_words(sentence)
+        sentences = self.tokenize(sentence)
+        if len(sentences) > 1:
+            raise LatreeError(
+                f"this text has {len(sentences)} sentences: {clipped(sentence)}; parse_all or tag_all takes them all, "
+                "a list of words is one sentence"
+            )
+        return tuple(sentences[0]) if sentences else ()
+
     # -- analyses
 
-    def analyse(self, sentences: Iterable[Sequence[str]], objective: Objective = "max-rule") -> Iterator[Result]:
-        """One analysis a sentence, in order, streaming."""
-        for batch in batches(sentences):
-            yield from self._analyse_batch([words_of(sentence) for sentence in batch], objective)
+    def analyse(self, sentences: str | Iterable[Sentence], objective: Objective = "max-rule") -> Iterator[Result]:
+        """One analysis a sentence of a text or a list, in order, streaming."""
+        for batch in batches(self.tokenize(sentences) if isinstance(sentences, str) else sentences):
+            yield from self._analyse_batch([self.words_of(sentence) for sentence in batch], objective)
 
     def _analyse_batch(self, batch: list[tuple[str, ...]], objective: Objective) -> list[Result]:
         attempts = [self._attempt(tokens) for tokens in batch]
@@ -291,7 +375,7 @@ class ForestModel(ABC, Generic[Result]):
         coarse = self.coarse(reading)
         return Attempt(coarse, reading) if np.isfinite(coarse.log_z) else NOTHING
 
-    def kbest(self, tokens: Sequence[str], k: int, objective: Objective = "max-rule") -> list[Result]:
+    def kbest(self, sentence: Sentence, k: int, objective: Objective = "max-rule") -> list[Result]:
         """The k best analyses, best first.
 
         With "viterbi" these are exactly the k most probable ones; the other objectives rank what survives pruning.
@@ -300,7 +384,7 @@ class ForestModel(ABC, Generic[Result]):
             raise LatreeError(f"cannot list {k} analyses; ask for one or more")
         if objective == "viterbi" and not self.certifies:
             raise LatreeError(f"of a {self.kind} k-best lists go by max-rule, max-rule-sum, variational or mbr")
-        tokens = words_of(tokens)
+        tokens = self.words_of(sentence)
         attempt = self._attempt(tokens)
         if isinstance(attempt, Trouble):
             return [self.stand_in(tokens, attempt)]
@@ -329,14 +413,14 @@ class ForestModel(ABC, Generic[Result]):
             self._drawer = Drawer(Layout(self.grammar, self.widths()), self.tensors, self.lexicon)
         return self._drawer
 
-    def log_prob(self, tokens: Sequence[str]) -> float:
+    def log_prob(self, sentence: Sentence) -> float:
         """log P(w): the sum over everything that the grammar derives; -inf where it derives nothing."""
-        attempt = self._attempt(words_of(tokens))
+        attempt = self._attempt(self.words_of(sentence))
         return -np.inf if isinstance(attempt, Trouble) else float(self._search(attempt, self.threshold).log_z[0])
 
-    def sample_given(self, tokens: Sequence[str], rng: np.random.Generator) -> Result:
+    def _sample_given(self, sentence: Sentence, rng: np.random.Generator) -> Result:
         """An analysis drawn from its probability given the words, among those that survive pruning."""
-        tokens = words_of(tokens)
+        tokens = self.words_of(sentence)
         attempt = self._attempt(tokens)
         if isinstance(attempt, Trouble):
             return self.stand_in(tokens, attempt)
@@ -395,3 +479,17 @@ class ForestModel(ABC, Generic[Result]):
 
 
 Model = ForestModel[Any]  # of any kind, whether it parses or tags
+
+
+def _treebank_name(training: Header) -> str:
+    """Tell what a model was trained on, where that is known."""
+    return f" of {training.get('summary') or ' + '.join(training['data'])}" if "data" in training else ""
+
+
+def _score_told(training: Header) -> str:
+    """Tell the score on held-out data, where there was any."""
+    if "dev" not in training:
+        return ""
+    dev = training["dev"]
+    name, score = ("F1", dev["f1"]) if "f1" in dev else ("tags", dev["token"])
+    return f"; {name} {score:.2f} on {dev['data']}"

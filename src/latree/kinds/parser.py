@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,11 @@ from latree.inference.forest import Forest, Piece, UnknownRuleError, assemble, f
 from latree.inference.grammar import Grammar, most_frequent_child, tagged_words
 from latree.inference.prune import Cascade, RuleFinder, prune, rule_finder
 from latree.inference.results import Constituent, Objective, Parse
-from latree.kinds.model import ForestModel, Trouble, words_of
+from latree.kinds.model import ForestModel, Sentence, Trouble, clipped
 from latree.kinds.options import TreeOptions
 from latree.kinds.search import Search
 from latree.text.binary import Binarization, Node, undo
+from latree.text.formats import detect_format, read_trees
 from latree.text.labels import LabelRules
 from latree.text.tree import Tree
 
@@ -45,27 +47,24 @@ class Parser(ForestModel[Parse]):
 
     # -- for people
 
-    def parse(self, tokens: Sequence[str], objective: Objective = "max-rule") -> Parse:
-        """The best tree of one sentence."""
-        return next(self.analyse([tokens], objective))
+    def parse(self, sentence: Sentence, objective: Objective = "max-rule") -> Parse:
+        return next(self.analyse([sentence], objective))
 
     def parse_all(
-        self, sentences: Iterable[Sequence[str]], jobs: int = 1, objective: Objective = "max-rule"
+        self, sentences: str | Iterable[Sentence], jobs: int = 1, objective: Objective = "max-rule"
     ) -> Iterator[Parse]:
-        """The best tree of every sentence, in order; the same whatever the number of jobs."""
         from latree.kinds.jobs import analyse_all
 
         return analyse_all(self, sentences, jobs, objective)
 
-    def tag(self, tokens: Sequence[str]) -> list[str]:
+    def tag(self, sentence: Sentence, objective: Objective = "max-rule") -> list[str]:
         """The tags of the best tree."""
-        tree = self.parse(tokens).tree
+        tree = self.parse(sentence, objective).tree
         return [] if tree is None else tree.tags()
 
-    def posteriors(self, tokens: Sequence[str], least: float = 1e-3) -> list[Constituent]:
+    def posteriors(self, sentence: Sentence, least: float = 1e-3) -> list[Constituent]:
         """Every phrase with at least the given probability, summed over all trees; by span."""
-        tokens = words_of(tokens)
-        attempt = self._attempt(tokens)
+        attempt = self._attempt(self.words_of(sentence))
         if isinstance(attempt, Trouble):
             return []
         search = self._search(attempt, min(least, self.threshold) * 1e-2)
@@ -81,21 +80,25 @@ class Parser(ForestModel[Parse]):
 
     def tree_forest(self, tree: Tree) -> tuple[Forest, list[str]]:
         """A tree as a forest with one derivation, and its words; `UnknownRuleError` where a rule is missing."""
-        cleaned = self.labels.clean(tree)
-        if cleaned is None:
-            raise LatreeError("the tree has no words")
-        node = self.binarization.apply(cleaned)
+        node = self.binarization.apply(self._cleaned(tree))
         words = [word for word, _ in tagged_words(node)]
         first_tag, tags = self.grammar.first_tag, len(self.grammar.tags)
         entry = [{first_tag + t: i * tags + t for t in range(tags)} for i in range(len(words))]
         piece = from_trees(self.grammar, [node], entry, len(words) * tags)
         return assemble([piece], len(self.grammar.rules)), words
 
-    def sample(self, tokens: Sequence[str] | None = None, seed: int | None = None) -> Parse:
+    def _cleaned(self, tree: Tree) -> Tree:
+        """A given tree as the label rules leave it."""
+        cleaned = self.labels.clean(_checked_tree(tree))
+        if cleaned is None:
+            raise LatreeError("the tree has no words")
+        return cleaned
+
+    def sample(self, sentence: Sentence | None = None, seed: int | None = None) -> Parse:
         """A tree drawn from the model: given words, one of their trees; without, a sentence of the model's own."""
         rng = np.random.default_rng(seed)
-        if tokens is not None:
-            return self.sample_given(tokens, rng)
+        if sentence is not None:
+            return self._sample_given(sentence, rng)
         tree = undo(self.drawer.tree(rng))
         words = tuple(tree.words())
         return Parse(words, self.log_prob_tree(tree), self.log_prob(words), tree=tree)
@@ -132,16 +135,30 @@ class Parser(ForestModel[Parse]):
 
     # -- treebanks
 
+    def read_treebank(self, path: str | Path) -> Iterator[Tree]:
+        if detect_format(path) != "ptb":
+            raise LatreeError(f"{path}: CoNLL-U has no trees to train a {self.kind} on; it trains a tagger")
+        return read_trees(path)
+
     def prepare_data(self, data: Iterable[Tree]) -> list[Node]:
         """Clean and binarise trees; those without words are left out."""
         return [self.binarization.apply(tree) for tree in self.clean(data)]
 
     def clean(self, trees: Iterable[Tree]) -> list[Tree]:
         """Apply the label rules to trees; those without words are left out."""
-        cleaned = [tree for tree in map(self.labels.clean, trees) if tree is not None]
+        cleaned = [tree for tree in map(self.labels.clean, map(_checked_tree, trees)) if tree is not None]
         if not cleaned:
             raise LatreeError("the treebank has no trees with words")
         return cleaned
+
+
+def _checked_tree(tree: Any) -> Tree:
+    """Check that what should be a tree is one."""
+    if not isinstance(tree, Tree):
+        raise LatreeError(
+            f"expected a tree, not {clipped(tree)}; Tree.read takes one from brackets, latree.read_trees from a file"
+        )
+    return tree
 
 
 def tagged_sentences(grammar: Grammar, nodes: Iterable[Node]) -> list[list[tuple[str, int]]]:

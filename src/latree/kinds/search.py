@@ -83,6 +83,11 @@ class Search:
         return pooled(self.model.grammar, self.forest, self.opinions)
 
     @cached_property
+    def posterior(self) -> Floats:
+        """[edges] the probability of each as it is told: sums that are one may come out a rounding above."""
+        return np.minimum(self.inference.posterior, 1.0)
+
+    @cached_property
     def log_z(self) -> Floats:
         """log P(w) of every sentence; over what survives pruning, unless the coarse pass has it exactly."""
         if self.model.certifies:

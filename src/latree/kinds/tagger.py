@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,13 @@ from latree.inference.derivations import Derivation
 from latree.inference.forest import P, Piece, assemble
 from latree.inference.results import Objective, Tagging
 from latree.inference.trellis import Chain, ChainRules, Trellis, chain, chain_rules, fill_trellis, gold_chain, lattice
-from latree.kinds.model import ForestModel, Trouble, words_of
+from latree.kinds.model import ForestModel, Sentence, Trouble, checked_words, clipped
 from latree.kinds.options import ModelOptions
 from latree.kinds.registry import kind_named
 from latree.kinds.search import Search
+from latree.text.formats import detect_format, read_tagged, read_trees
+from latree.text.labels import LabelRules
+from latree.text.tree import Tree
 
 
 class Tagger(ForestModel[Tagging]):
@@ -43,37 +47,36 @@ class Tagger(ForestModel[Tagging]):
 
     # -- for people
 
-    def tag(self, tokens: Sequence[str], objective: Objective = "max-rule") -> list[str]:
-        """The tags of one sentence."""
-        return list(next(self.analyse([tokens], objective)).tags)
+    def tag(self, sentence: Sentence, objective: Objective = "max-rule") -> list[str]:
+        return list(next(self.analyse([sentence], objective)).tags)
 
     def tag_all(
-        self, sentences: Iterable[Sequence[str]], jobs: int = 1, objective: Objective = "max-rule"
+        self, sentences: str | Iterable[Sentence], jobs: int = 1, objective: Objective = "max-rule"
     ) -> Iterator[Tagging]:
-        """The tags of every sentence, in order; the same whatever the number of jobs."""
         from latree.kinds.jobs import analyse_all
 
         return analyse_all(self, sentences, jobs, objective)
 
-    def posteriors(self, tokens: Sequence[str], least: float = 1e-3) -> list[dict[str, float]]:
+    def posteriors(self, sentence: Sentence, least: float = 1e-3) -> list[dict[str, float]]:
         """For each word the tags of at least the given probability, the likeliest first."""
-        attempt = self._attempt(words_of(tokens))
+        tokens = self.words_of(sentence)
+        attempt = self._attempt(tokens)
         if isinstance(attempt, Trouble):
             return []
         search = self._search(attempt, min(least, self.threshold) * 1e-2)
         lexical = np.flatnonzero(search.forest.rule >= self.rules.rules)
         items = search.forest.ends[lexical, P]
         table = np.zeros((len(tokens), len(self.grammar.tags)))
-        table[search.forest.span[items, 0], search.forest.symbol[items] - 1] = search.inference.posterior[lexical]
+        table[search.forest.span[items, 0], search.forest.symbol[items] - 1] = search.posterior[lexical]
         names = [symbol.label for symbol in self.grammar.tags]
         likely = [sorted(zip(row.tolist(), names, strict=True), reverse=True) for row in table]
         return [{name: p for p, name in row if p >= least} for row in likely]
 
-    def sample(self, tokens: Sequence[str] | None = None, seed: int | None = None) -> Tagging:
+    def sample(self, sentence: Sentence | None = None, seed: int | None = None) -> Tagging:
         """Tags drawn from the model: given words, tags for them; without, a sentence of the model's own."""
         rng = np.random.default_rng(seed)
-        if tokens is not None:
-            return self.sample_given(tokens, rng)
+        if sentence is not None:
+            return self._sample_given(sentence, rng)
         tagged = self.drawer.sequence(rng)
         words, tags = tuple(word for word, _ in tagged), [tag for _, tag in tagged]
         return Tagging(words, self.log_prob_tags(words, tags), self.log_prob(words), tags=self._names(tags))
@@ -84,9 +87,12 @@ class Tagger(ForestModel[Tagging]):
         forest = assemble([gold_chain(self.rules, tags, places)], len(self.grammar.rules))
         return float(self.log_inside(forest, self.read(words))[0])
 
-    def prepare_data(self, data: Iterable[tuple[Sequence[str], Sequence[str]]]) -> list[Any]:
-        """Leave out sentences without words."""
-        kept = [(tuple(words), tags) for words, tags in data if words]
+    def read_treebank(self, path: str | Path) -> Iterator[Any]:
+        return read_trees(path) if detect_format(path) == "ptb" else read_tagged(path, self.options.column)
+
+    def prepare_data(self, data: Iterable[tuple[Sequence[str], Sequence[str]] | Tree]) -> list[Any]:
+        """Take the leaves of trees, and leave out sentences without words."""
+        kept = [pair for pair in map(_words_and_tags, data) if pair[0]]
         if not kept:
             raise LatreeError("there are no sentences with words to train on")
         return kept
@@ -110,7 +116,7 @@ class Tagger(ForestModel[Tagging]):
             edge for edge in derivation.edges if forest.rule[edge] >= self.rules.rules
         ]  # from the first word to the last
         tags = [int(forest.symbol[forest.ends[edge, P]]) - 1 for edge in lexical]
-        confidences = tuple(float(min(p, 1.0)) for p in search.inference.posterior[lexical])
+        confidences = tuple(search.posterior[lexical].tolist())
         log_marginal = float(search.log_z[which])
         return Tagging(tokens, derivation.log_weight, log_marginal, tags=self._names(tags), confidences=confidences)
 
@@ -118,3 +124,16 @@ class Tagger(ForestModel[Tagging]):
         """Each word's likeliest tag by itself."""
         tags = tuple(self.likeliest_tag(word, first=i == 0) for i, word in enumerate(tokens))
         return Tagging(tokens, -np.inf, -np.inf, *trouble, tags=tags)
+
+
+def _words_and_tags(sentence: Any) -> tuple[tuple[str, ...], Sequence[str]]:
+    """A sentence to learn from as its words and their tags."""
+    if isinstance(sentence, Tree):
+        cleaned = LabelRules().clean(sentence)
+        return ((), ()) if cleaned is None else (tuple(cleaned.words()), cleaned.tags())
+    if isinstance(sentence, str) or not isinstance(sentence, Sequence) or len(sentence) != 2:
+        raise LatreeError(f"a tagger learns from sentences as (words, tags), or trees, not from {clipped(sentence)}")
+    words, tags = checked_words(sentence[0]), checked_words(sentence[1])
+    if isinstance(sentence[0], str) or len(words) != len(tags):
+        raise LatreeError(f"a sentence to learn from needs a list of words and a tag for each, not {clipped(sentence)}")
+    return words, tags

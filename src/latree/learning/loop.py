@@ -36,6 +36,16 @@ class Progress(NamedTuple):
     inside: str = ""  # what is trained where that is part of a model, as "pruner"
     model: Any = None  # as it is after the step
 
+    def place(self) -> str:
+        """Name the step among all."""
+        inside = f"{self.inside}: " if self.inside else ""
+        return f"{inside}{self.unit} {self.step} of {self.steps}"
+
+    def reached(self) -> str:
+        """Tell the value of the objective."""
+        digits = 1 if abs(self.value) >= 1000 else 3
+        return f"{self.objective} {self.value:.{digits}f}"
+
 
 Watch = Callable[[Progress], None]
 Score = Callable[[Any], float]

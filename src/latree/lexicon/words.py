@@ -21,6 +21,7 @@ from latree.errors import LatreeError
 from latree.files import Arrays, Header
 from latree.lexicon.options import LexiconOptions
 from latree.lexicon.signatures import Scheme, Token, make_scheme, read_scheme
+from latree.text.tokenize import Style
 
 Integers = NDArray[np.int64]
 Sentences = Sequence[Sequence[tuple[str, int]]]
@@ -110,6 +111,11 @@ class Lexicon:
     @property
     def tags(self) -> int:
         return int(self.signature_count.shape[1])
+
+    @cached_property
+    def style(self) -> Style:
+        """How the treebank splits text into words."""
+        return Style.of(self.vocabulary)
 
     @cached_property
     def tag_count(self) -> Floats:

@@ -32,6 +32,10 @@ class Token(str):
         token.start, token.end = start, end
         return token
 
+    def unescaped(self) -> Token:
+        """The same token, a bracket written -LRB- or -RRB- as what it is."""
+        return Token(unescape(self), self.start, self.end)
+
     def __getnewargs__(self) -> tuple[str, int, int]:  # type: ignore[override]
         """What another process makes the token of."""
         return str(self), self.start, self.end

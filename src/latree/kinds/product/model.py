@@ -23,7 +23,7 @@ from latree.inference.pooled import Pooled, Posteriors, pooled
 from latree.inference.prune import Cascade
 from latree.inference.reading import Reading
 from latree.inference.results import Parse
-from latree.kinds.model import Trouble
+from latree.kinds.model import Sentence, Trouble
 from latree.kinds.parser import Parser
 from latree.kinds.registry import all_kinds, from_state
 
@@ -67,6 +67,9 @@ class Product(Parser):
                 raise LatreeError(
                     f"model {number} has other symbols or rules than the first; train all on the same treebank"
                 )
+
+    def __repr__(self) -> str:
+        return f"<Product of {', '.join(map(repr, self.members))}>"
 
     @property
     def cascade(self) -> Cascade:
@@ -123,7 +126,7 @@ class Product(Parser):
         found: Parse = self.members[0].stand_in(tokens, trouble)
         return found
 
-    def sample(self, tokens: Sequence[str] | None = None, seed: int | None = None) -> Parse:
+    def sample(self, sentence: Sentence | None = None, seed: int | None = None) -> Parse:
         raise LatreeError("a product of grammars cannot be drawn from; sample from one of its members")
 
     # -- size: that of all members

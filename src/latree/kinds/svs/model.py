@@ -19,6 +19,7 @@ from latree.inference.forms.factored import Factored, no_statistics, with_words
 from latree.inference.grammar import count_rules, normalise
 from latree.inference.reading import Emissions
 from latree.inference.results import Objective, Parse
+from latree.kinds.model import Sentence
 from latree.kinds.parser import Parser, tagged_sentences
 from latree.kinds.search import Search
 from latree.kinds.svs import SvsOptions
@@ -135,11 +136,11 @@ class Svs(Parser):
         log_joint = parse.log_joint if parse.tree is None else self.log_prob_tree(parse.tree)
         return replace(parse, log_joint=log_joint, log_marginal=max(log_joint, parse.log_marginal))
 
-    def kbest(self, tokens: Sequence[str], k: int, objective: Objective = "max-rule") -> list[Parse]:
+    def kbest(self, sentence: Sentence, k: int, objective: Objective = "max-rule") -> list[Parse]:
         """The k best trees: that of a better derivation comes first, and no tree twice."""
         asked = k
         while True:
-            found = super().kbest(tokens, asked, objective)
+            found = super().kbest(sentence, asked, objective)
             trees = {parse.tree: parse for parse in reversed(found)}
             if len(trees) >= k or len(found) < asked:
                 return list(reversed(trees.values()))[:k]
@@ -157,9 +158,7 @@ class Svs(Parser):
 
     def _derivations(self, tree: Tree) -> tuple[TreeForest | None, Emissions]:
         """A tree with every choice of heads, where the grammar has any, and what is known of its words."""
-        cleaned = self.labels.clean(tree)
-        if cleaned is None:
-            raise LatreeError("the tree has no words")
+        cleaned = self._cleaned(tree)
         binarization: HeadBinarization = self.binarization  # type: ignore[assignment]
         return all_derivations(cleaned, self.grammar, binarization), self.read(cleaned.words())
 
