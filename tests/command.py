@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,11 +16,14 @@ from tempfile import TemporaryDirectory
 from typing import IO, Any, NamedTuple
 from unittest.mock import patch
 
-from latree.cli import main
+import typer
+
+from latree.cli import app, main
 from latree.cli.common import COMPILING
 from latree.data import toy
 from latree.text.tree import Tree
 
+latree_command: Any = typer.main.get_command(app)
 INTERRUPTED = "latree: interrupted; what was printed before is complete\n"
 SLEEPS = "the teacher sleeps ."
 SLEEPS_TREE = "(ROOT (S (NP (DT the) (NN teacher)) (VP (VB sleeps)) (. .)))"
@@ -48,8 +52,26 @@ def latree(*arguments: str | Path, stdin: str = "") -> Outcome:
         except SystemExit as leaving:
             code = leaving.code or 0
     texts = [stream.buffer.getvalue().decode() for stream in (out, err)]  # type: ignore[attr-defined]
+    if len(arguments) and "--resume" not in texts[1]:  # which comes with a whole command
+        assert set(OPTION.findall(texts[1])) <= options_of(*map(str, arguments[:2])), texts[1]
     # Kernels may be compiled at any test, whichever comes first.
     return Outcome(code, texts[0], texts[1].replace(f"latree: {COMPILING}\n", ""))
+
+
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+
+
+@cache
+def options_of(name: str, kind: str = "") -> set[str]:
+    """The options of a command, of `latree train KIND` for one, the hidden ones too; all where there is none of it."""
+    commands = latree_command.commands if name not in latree_command.commands else {name: latree_command.commands[name]}
+    found = {"--help", "--version"}
+    for command in commands.values():
+        loaded = command._load()
+        inner = getattr(loaded, "commands", {})
+        for one in [loaded] if not inner else [inner[kind]] if kind in inner else inner.values():
+            found |= {option for parameter in one.params for option in parameter.opts}
+    return found
 
 
 def done(*arguments: str | Path, stdin: str = "") -> Outcome:

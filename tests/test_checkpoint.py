@@ -167,7 +167,9 @@ def test_resume(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         stop_after(1, "", patched)
         outcome = latree(*command, "-o", output)
     assert outcome.code == 130
-    assert outcome.err.endswith(f"latree: interrupted; the same command with --resume goes on from {checkpoint}\n")
+    last = outcome.err.splitlines()[-1]
+    assert last.startswith(f"latree: interrupted; {checkpoint} is kept; to go on: latree train ")
+    assert last.endswith(f"-o {checkpoint.with_suffix('')} --resume")
     assert checkpoint.exists()
     assert not output.exists()
     shutil.copy(checkpoint, tmp_path / "kept")
@@ -222,7 +224,8 @@ def test_any_part_of_a_training_is_taken_up_again(
             stop_after(step, part, patched)
             outcome = latree(*command, "-o", model, *(["--resume"] if checkpoint.exists() else []))
         assert (outcome.code, model.exists()) == (130, False)
-        assert f"--resume goes on from {checkpoint}" in outcome.err
+        assert f"interrupted; {checkpoint} is kept; to go on: latree train {kind} " in outcome.err
+        assert outcome.err.count("--resume") == 1  # also where it was a resumed training
         load(checkpoint)
     outcome = latree(*command, "-o", model, "--resume")
     assert outcome.code == 0

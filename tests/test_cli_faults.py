@@ -88,8 +88,14 @@ def test_a_full_disk_leaves_the_old_model(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_bad_dev_file_costs_neither_training_nor_model(tmp_path: Path) -> None:
     path, table = tmp_path / "m", write_conllu(tmp_path / "dev.conllu", toy_trees("dev"))
-    for dev, complaint in ((tmp_path / "no", "cannot be read"), (table, "CoNLL-U has no trees to score a pcfg on")):
-        assert_told(latree("train", "pcfg", toy("train"), "--dev", dev, "-o", path), f"latree: {dev}: {complaint}")
+    for kind, treebank, dev, complaint in (
+        ("pcfg", toy("train"), tmp_path / "no", "cannot be read"),
+        ("pcfg", toy("train"), table, "this is CoNLL-U, but the treebank trees; --dev takes the same sort"),
+        ("lvg", toy("train"), table, "this is CoNLL-U, but"),
+        ("lvg", table, toy("dev"), "this is trees, but the treebank CoNLL-U"),
+        ("hmm", table, toy("dev"), "this is trees, but"),
+    ):
+        assert_told(latree("train", kind, treebank, "--dev", dev, "-o", path), f"latree: {dev}: {complaint}")
         assert not path.exists()
     bad = tmp_path / "bad.mrg"
     bad.write_text("(S (NN")

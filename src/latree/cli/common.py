@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import typer
 
+from latree.cli.status import CLEAR, Count, note, status_line
 from latree.errors import LatreeError
 from latree.kinds.registry import all_kinds, kind_named, load
 from latree.text.formats import format_by_name, open_text, read_conllu, read_trees
@@ -89,7 +90,7 @@ TREEBANK_FORMAT = typer.Option(
 
 def max_length_option(default: int) -> Any:
     """Build the option that limits what is analysed; the limit is known to the models, which are not imported here."""
-    help_text = "Longer sentences, in words, are only get a stand-in, a flat tree or likely tags, and a message."
+    help_text = "Longer sentences, in words, only get a stand-in, a flat tree or likely tags, and a message."
     return typer.Option(None, "--max-length", min=1, metavar="N", help=f"{help_text}  [default: {default}]")
 
 
@@ -101,7 +102,8 @@ _TREE_OR_CONLLU = re.compile(r"\s*(?:(?P<ptb>\(\s*[^\s()]*\s*\()|(?P<conllu>\d+(
 
 def load_model(path: Path | None, max_length: int | None = None) -> Model:
     """The named model, or the one that ships, with the user's limit."""
-    model = load(path)
+    with status_line(lambda: f"loading {path or 'the English grammar'}"):
+        model = load(path)
     if max_length is not None:
         model.max_length = max_length
     return model
@@ -112,11 +114,6 @@ def leave_out_pruner(model: Any) -> None:
     if not kind_named(model.kind).joins_pruner:
         raise LatreeError(f"--alone is for {names_of('joins_pruner')}; this is a {model.kind}")
     model.joint = False
-
-
-def note(message: str) -> None:
-    """Tell the user something without disturbing standard output."""
-    print(f"latree: {message}", file=sys.stderr)
 
 
 def write_page(report: Report, path: Path, quiet: bool = False) -> None:
@@ -217,9 +214,11 @@ TOLD_ONE_BY_ONE = 5  # sentences
 class Tally:
     """Reports what was not plainly done, sentence by sentence, and sums it up at the end."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, inputs: Sequence[str] | None) -> None:
         self.model = model
-        self.sentences = 0
+        # How far it is would stand between what is typed, or between the results.
+        self.quiet = sys.stdout.isatty() or ("-" in (inputs or ["-"]) and sys.stdin.isatty())
+        self.count = Count("sentences")
         self.troubled = 0
         self.words = 0
         self.unknown = 0  # words
@@ -230,7 +229,7 @@ class Tally:
 
         To be closed, after an exception too: else the workers of several jobs go on with what they have.
         """
-        with closing(analyses):
+        with closing(analyses), status_line(self.count.line, self.quiet):
             with telling_of_compilation():
                 first = list(islice(analyses, 1))
             for analysis in chain(first, analyses):
@@ -238,10 +237,10 @@ class Tally:
                 yield analysis
 
     def see(self, analysis: Any) -> None:
-        self.sentences += 1
+        self.count.add()
         if analysis.status in ("recovered", "failed"):
             self.troubled += 1
-            note(f"sentence {self.sentences}: {analysis.status}: {analysis.reason}; a stand-in is given")
+            note(f"sentence {self.count.done}: {analysis.status}: {analysis.reason}; a stand-in is given")
         words = [token for token in analysis.tokens if any(map(str.isalpha, token))]
         self._count_unknown(len(words), len(self.model.unknown(words)))
 
@@ -251,14 +250,14 @@ class Tally:
         if words >= FEW_WORDS and unknown > MOSTLY * words:
             self.guessed += 1
             if self.guessed <= TOLD_ONE_BY_ONE:
-                note(f"sentence {self.sentences}: training never saw {unknown} of its {words} words; expect a guess")
+                note(f"sentence {self.count.done}: training never saw {unknown} of its {words} words; expect a guess")
 
     def close(self) -> None:
         if self.troubled:
-            note(f"{self.troubled} of {self.sentences} sentences have a stand-in")
+            note(f"{self.troubled} of {self.count.done} sentences have a stand-in")
         if self.guessed > TOLD_ONE_BY_ONE:
-            note(f"{self.guessed} of {self.sentences} sentences are mostly of words that training never saw")
-        if self.sentences > 1 and self.unknown > MOSTLY * self.words:
+            note(f"{self.guessed} of {self.count.done} sentences are mostly of words that training never saw")
+        if self.count.done > 1 and self.unknown > MOSTLY * self.words:
             note(f"training never saw {self.unknown} of {self.words} words: is this the model for this text?")
 
 
@@ -289,25 +288,15 @@ def telling_of_compilation(quiet: bool = False) -> Iterator[None]:
             yield
     finally:
         if told and sys.stderr.isatty():
-            print(file=sys.stderr)
+            print(CLEAR, end="", file=sys.stderr, flush=True)
 
 
 def _tell_compilation(done: int, told: bool) -> None:
     if sys.stderr.isatty():
         share = min(100 * done // COMPILED, 99)
-        print(f"\rlatree: {COMPILING}: {share} %", end="", file=sys.stderr, flush=True)
+        print(f"{CLEAR}latree: {COMPILING}: {share} %", end="", file=sys.stderr, flush=True)
     elif not told:
         note(COMPILING)
-
-
-def with_progress(items: Iterable[Any], title: str, quiet: bool, total: int | None = None) -> Iterable[Any]:
-    """Hand the items on, with a progress bar on the terminal's standard error."""
-    if quiet or not sys.stderr.isatty():
-        return items
-    from rich.console import Console
-    from rich.progress import track
-
-    return track(items, title, total=total, console=Console(stderr=True), transient=True)
 
 
 def emit(line: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from latree.cli import common
+from latree.cli.status import note, with_progress
 from latree.compare.comparison import compare_grammars
 from latree.compare.report import comparison_report
 from latree.compare.runs import common_labels
@@ -48,10 +49,10 @@ def compare(
     trees = _gold(gold, common_labels(contenders), max_length)
     with common.telling_of_compilation(quiet):
         comparison = compare_grammars(
-            contenders, trees, kbest, jobs, lambda runs, total: common.with_progress(runs, "parsing", quiet, total)
+            contenders, trees, kbest, jobs, lambda runs, total: with_progress(runs, "parsing", quiet, total)
         )
     if comparison["no_product"] and not quiet:
-        common.note(f"no product of all: {comparison['no_product']}")
+        note(f"no product of all: {comparison['no_product']}")
     report = comparison_report(comparison, gold)
     if html is not None:
         common.write_page(report, html, quiet)

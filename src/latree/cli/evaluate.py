@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from latree.cli import common
+from latree.cli.status import note
 from latree.errors import LatreeError
 from latree.scoring.evalb import COLLINS, Parameters, format_table
 from latree.scoring.score import (
@@ -124,13 +125,13 @@ def _score_trees(
     right, guesses = list(_read_trees(gold, rules)), list(_read_trees(predicted, rules))
     kept = [tree for tree in right if tree is not None]
     if len(kept) < len(right):
-        common.note(f"{gold}: {len(right) - len(kept)} trees without words are left out")
+        note(f"{gold}: {len(right) - len(kept)} trees without words are left out")
         if len(guesses) == len(right):  # else they are left out there already, as `latree parse` does
             guesses = [guess for guess, tree in zip(guesses, right, strict=True) if tree is not None]
     scores = score_trees(kept, guesses, parameters, wrapper=wrapper, max_length=max_length)
     if scores.strangers > MOST * len(scores.rows):
         many = f"{scores.strangers} of {len(scores.rows)} sentences"
-        common.note(f"{predicted}: {many} have other words than in {gold}; are these the same sentences?")
+        note(f"{predicted}: {many} have other words than in {gold}; are these the same sentences?")
     return scores
 
 

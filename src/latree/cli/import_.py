@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from latree.cli import common
+from latree.cli.status import note
 from latree.importers import import_grammar
 
 
@@ -27,4 +27,4 @@ def import_(
     if not quiet:
         rules, words = len(model.grammar.rules), len(model.lexicon.vocabulary)
         subtypes = f"{int(model.size.sum())} subtypes of {len(model.grammar.symbols)} symbols"
-        common.note(f"{rules} rules, {subtypes}, {words} words; written to {output}")
+        note(f"{rules} rules, {subtypes}, {words} words; written to {output}")

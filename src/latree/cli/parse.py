@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 
 from latree.cli import common
+from latree.cli.status import note
 from latree.errors import LatreeError
 from latree.inference.prune import ACCURATE
 from latree.inference.results import Objective, Parse
@@ -90,9 +91,9 @@ def parse(
     writer = _Writer(parser, _with_vectors(parser) if vectors else None, scores, json_lines, draw)
     split = common.splitter(parser, tokenize, wrapped)
     sentences = common.read_sentences(inputs, form, split=split, labels=parser.labels)
-    tally = common.Tally(parser)
+    tally = common.Tally(parser, inputs)
     if kbest and jobs > 1:
-        common.note("--kbest runs in one process; --jobs is left aside")
+        note("--kbest runs in one process; --jobs is left aside")
     if kbest:
         with closing(tally.watch(_lists(parser, sentences, kbest, objective))) as ranked:
             for best in ranked:

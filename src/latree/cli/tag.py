@@ -38,7 +38,7 @@ def tag(
     if alone:
         common.leave_out_pruner(tagger)
     split = common.splitter(tagger, tokenize, wrapped)
-    tally = common.Tally(tagger)
+    tally = common.Tally(tagger, inputs)
     for path in inputs or ["-"]:
         if not json_lines and (form or common.format_of(path)) == "conllu":
             _tag_conllu(tagger, path, tally, jobs, objective)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import typer
 
@@ -37,8 +37,8 @@ def train(
 ) -> None:
     """Train a model; the values are those of the kind's own options."""
     _check_output(output)
-    _check_dev(kind, dev, form)
     tags = kind.parser is None or (kind.tagger is not None and _is_conllu(treebank, form))
+    _check_dev(treebank, dev, form)
     options = kind_options.options_from(kind, values, tags=tags)
     source: Iterator[Any]
     if isinstance(options, TagOptions) and tags:
@@ -55,9 +55,6 @@ def train(
 
 _OUTPUT = typer.Option(..., "-o", "--output", metavar="FILE", help="The model file to write.")
 _DEV = typer.Option(None, "--dev", metavar="FILE", help="Trees or tagged sentences kept apart, to score the model on.")
-_FORMAT = typer.Option(
-    None, "--format", help="What the files hold: trees in brackets (ptb) or CoNLL-U tables; else told by their names."
-)
 _RESUME = typer.Option(False, "--resume", help="Go on with a training of the same options that was cut short.")
 _QUIET = typer.Option(False, "--quiet", help="Say nothing but errors.")
 
@@ -73,7 +70,7 @@ def _shared_parameters(kind: Kind) -> list[Parameter]:
         ("treebank", list[str], typer.Argument(..., metavar="TREEBANK", help=files)),
         ("output", Path, _OUTPUT),
         ("dev", str, _DEV),
-        ("form", Literal["ptb", "conllu"], _FORMAT),
+        ("form", Format, common.TREEBANK_FORMAT),
         ("jobs", int, common.JOBS),
         ("resume", bool, _RESUME),
         ("quiet", bool, _QUIET),
@@ -109,14 +106,16 @@ def _is_conllu(treebank: list[str], form: Format | None) -> bool:
     return forms == {"conllu"}
 
 
-def _check_dev(kind: Kind, dev: str | None, form: Format | None) -> None:
-    """Nor is a mistyped file to be told after the training."""
+def _check_dev(treebank: list[str], dev: str | None, form: Format | None) -> None:
+    """Nor is a file that is mistyped, or of another sort than the treebank, to be told after the training."""
     if dev is None:
         return
     with open_text(dev):
         pass
-    if kind.tagger is None and detect_format(dev, form) != "ptb":
-        raise LatreeError(f"{dev}: CoNLL-U has no trees to score a {kind.name} on")
+    names = {"ptb": "trees", "conllu": "CoNLL-U"}
+    mine, theirs = names[detect_format(dev, form)], {names[detect_format(path, form)] for path in treebank}
+    if mine not in theirs:
+        raise LatreeError(f"{dev}: this is {mine}, but the treebank {' and '.join(theirs)}; --dev takes the same sort")
 
 
 def _check_output(output: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import sys
 import time
@@ -10,9 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from latree.cli import common
+from latree.cli.status import duration, note, status_line, with_progress
+from latree.cli.time_left import TimeLeft
 from latree.errors import LatreeError, interrupts_plain
 from latree.files import Header
 from latree.learning.checkpoint import Checkpoint
@@ -31,6 +34,8 @@ from latree.text.tree import Tree
 
 if TYPE_CHECKING:
     from latree.kinds.model import Model
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -62,8 +67,8 @@ def run(model: Model, data: Iterable[Any], plan: Plan) -> None:
         checkpoint.remove()
     if not plan.quiet:
         if getattr(model.options, "estimator", "em") == "variational":
-            common.note(f"subtypes used, of {model.options.prior.truncation} at most: {used_subtypes(model)}")
-        common.note(f"{_size(model)}; {time.process_time() - started:.1f} CPU seconds; written to {plan.output}")
+            note(f"subtypes used, of {model.options.prior.truncation} at most: {used_subtypes(model)}")
+        note(f"{_size(model)}; {time.process_time() - started:.1f} CPU seconds; written to {plan.output}")
 
 
 def _fit(model: Model, data: Iterable[Any], training: Training, reporter: Reporter) -> None:
@@ -72,19 +77,19 @@ def _fit(model: Model, data: Iterable[Any], training: Training, reporter: Report
     path = training.checkpoint.path
     resumes = training.resume and path.exists()
     if training.resume and not resumes and not reporter.quiet:
-        common.note(f"{path}: no checkpoint there; training from the start")
+        note(f"{path}: no checkpoint there; training from the start")
     try:
-        with interrupts_plain():
-            model.fit(common.with_progress(data, "reading", reporter.quiet), training)
+        with interrupts_plain(), status_line(reporter.line, reporter.quiet):
+            model.fit(reporter.reading(data), training)
     except KeyboardInterrupt:
-        reporter.clear()
         raise KeyboardInterrupt(_interrupted(path, resumes or reporter.steps > 0)) from None
 
 
 def _interrupted(checkpoint: Path, is_good: bool) -> str:
     """Say what a user can do after Ctrl-C."""
     if is_good:
-        return f"interrupted; the same command with --resume goes on from {checkpoint}"
+        command = [word for word in sys.argv[1:] if word != "--resume"]
+        return f"interrupted; {checkpoint} is kept; to go on: {shlex.join(['latree', *command, '--resume'])}"
     return "interrupted before anything was finished that a training could go on from"
 
 
@@ -148,21 +153,21 @@ def score_dev(model: Model, dev: str, form: Format | None, jobs: int, quiet: boo
         gold = list(read_trees(dev, model.labels.for_scoring()))
         analyses = model.parse_all((tree.words() for tree in gold), jobs)
         with common.telling_of_compilation(quiet):
-            parses = list(common.with_progress(analyses, "parsing dev", quiet, len(gold)))
+            parses = list(with_progress(analyses, "parsing dev", quiet, len(gold)))
         scores = score_trees(gold, [one.tree if one.status == "ok" else None for one in parses]).to_json()
         names = ["f1", "f1_strict", "exact", "tag_accuracy", "sentences", "skipped", "failed"]
     else:
         tagged = list(read_tagged_any(dev, form, model.column))  # type: ignore[attr-defined]
         found = model.tag_all((words for words, _ in tagged), jobs)  # type: ignore[attr-defined]
         with common.telling_of_compilation(quiet):
-            taggings = list(common.with_progress(found, "tagging dev", quiet, len(tagged)))
+            taggings = list(with_progress(found, "tagging dev", quiet, len(tagged)))
         predicted = [(one.tokens, one.tags) for one in taggings]
         scores = score_tags(tagged, predicted, set(model.lexicon.vocabulary)).to_json()
         names = ["token", "sentence", "known", "unknown", "sentences"]
     picked = {name: scores[name] for name in names}
     if not quiet:
         figures = ", ".join(f"{k} {v:.2f}" if isinstance(v, float) else f"{k} {v}" for k, v in picked.items())
-        common.note(f"dev ({Path(dev).name}): {figures}")
+        note(f"dev ({Path(dev).name}): {figures}")
     return picked
 
 
@@ -175,55 +180,51 @@ def used_subtypes(model: Any) -> str:
 
 
 class Reporter:
-    """Shows where a training stands: a line that changes on a terminal, a line a step elsewhere."""
+    """Shows where a training stands: a line that changes on a terminal, and everywhere a line a step."""
 
     def __init__(self, quiet: bool) -> None:
-        self.quiet, self.shown = quiet, not quiet and sys.stderr.isatty()
-        self.steps, self.part = 0, ""  # steps done, and the part of the model that is trained
-        self.took: list[float] = []  # by each step of this part
-        self.started, self.cpu = time.perf_counter(), time.process_time()
+        self.quiet, self.steps, self.cpu = quiet, 0, time.process_time()
+        self.latest: Progress | None = None  # None while something else is shown
+        self.since, self.time_left = time.perf_counter(), TimeLeft()
+
+    def reading(self, data: Iterable[T]) -> Iterator[T]:
+        """Count what is read, after which the treebank is made ready."""
+        yield from with_progress(data, "reading", self.quiet)
+        self.watch(Progress("preparing the treebank", 0, 0, math.nan))
 
     def watch(self, progress: Progress) -> None:
-        """Show a progress."""
-        if progress.inside != self.part:
-            self.part, self.took, self.started = progress.inside, [], time.perf_counter()
+        """Take in a progress, and tell what came of a whole step."""
+        if progress.parts:
+            self.time_left.see(progress)
+        else:
+            self.since = time.perf_counter()
+        self.latest = progress
         if progress.model is not None:
-            self._finish(progress)
-        elif self.shown:
-            stage = f"{progress.stage} {progress.done}/{progress.parts}"
-            line = f"{_place(progress)}, {stage}, {_reached(progress)}{self._left(progress)}"
-            print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+            self.steps += 1
+            if not self.quiet:
+                seconds = time.process_time() - self.cpu
+                outcome = f"{progress.stage}, {_reached(progress)}"
+                note(f"{_place(progress)}: {outcome}, {seconds:.1f} CPU seconds of training so far")
 
-    def _finish(self, progress: Progress) -> None:
-        self.steps += 1
-        self.took.append(time.perf_counter() - self.started)
-        self.started = time.perf_counter()
-        self.clear()
-        if not self.quiet:
-            seconds = time.process_time() - self.cpu
-            outcome = f"{progress.stage}, {_reached(progress)}"
-            common.note(f"{_place(progress)}: {outcome}, {seconds:.1f} CPU seconds of training so far")
-
-    def _left(self, progress: Progress) -> str:
-        """Guess the time left: a step to the one before is as that to the one before it, a first one as its parts."""
-        spent = time.perf_counter() - self.started
-        ratio = min(max(self.took[-1] / self.took[-2], 1.0), 2.0) if len(self.took) > 1 else 1.0
-        step = self.took[-1] * ratio if self.took else spent * progress.parts / max(progress.done, 1)
-        left = sum(step * ratio**k for k in range(progress.steps - progress.step + 1)) - spent
-        return f", about {max(left, 0):.0f} s left"
-
-    def clear(self) -> None:
-        """Take away the line that changes."""
-        if self.shown:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
+    def line(self) -> str:
+        """Tell where the training stands."""
+        latest = self.latest
+        if latest is None:
+            return ""
+        if not latest.parts:
+            inside = f"{latest.inside}: " if latest.inside else ""
+            return f"{inside}{latest.stage}, {duration(time.perf_counter() - self.since)}"
+        left = self.time_left.seconds()
+        guess = "" if left is None else f", about {duration(left)} left"
+        return f"{_place(latest)}, {latest.stage} {latest.done}/{latest.parts}, {_reached(latest)}{guess}"
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Leave out the time that scoring takes, which is no part of the training."""
-        cpu, wall = time.process_time(), time.perf_counter()
+        """Leave out the time that scoring takes, which is no part of the training and shows its own progress."""
+        cpu, wall, self.latest = time.process_time(), time.perf_counter(), None
         yield
         self.cpu += time.process_time() - cpu
-        self.started += time.perf_counter() - wall
+        self.time_left.leave_out(time.perf_counter() - wall)
 
 
 def _place(progress: Progress) -> str:

@@ -33,6 +33,7 @@ from latree.learning.loop import Trainee, Training
 from latree.lexicon.lexical_rules import LexicalRules
 from latree.text.binary import Node
 
+PRUNING = "pruning the treebank"
 LOG_P = "log P(T|w) a sentence"  # what is raised
 
 
@@ -215,12 +216,14 @@ class GradientTrainee(Trainee):
         """Train the pruner where need be, and begin with its grammar."""
         self.model.fit_pruner(self.data, training.inside("pruner"))
         self.model.adopt(self.model.pruner)
+        training.announce(PRUNING)
         self.start(self.model.examples(self.data), rng)
         self.open(training.jobs)
 
     def resume(self, standing: Standing, training: Training) -> None:
         self.model.restore(standing.header, standing.model)
         self.model.prepare()
+        training.announce(PRUNING)
         self.go_on(self.model.examples(self.data), standing.arrays)
         self.open(training.jobs)
 

@@ -31,6 +31,7 @@ class Progress(NamedTuple):
     value: float  # of the objective
     objective: str = "log-likelihood"
     unit: str = "step"  # what a step is called
+    growth: float = 1.0  # how much longer a step is expected to take than the one before
     step: int = 1
     steps: int = 1
     inside: str = ""  # what is trained where that is part of a model, as "pruner"
@@ -61,6 +62,10 @@ class Training:
     resume: bool = False  # go on from the checkpoint, where there is one
     jobs: int = 1  # processes, where a training can use several
 
+    def announce(self, stage: str) -> None:
+        """Tell what begins where it takes time and is no part of a step."""
+        self.watch(Progress(stage, 0, 0, math.nan))
+
     def inside(self, part: str) -> Training:
         """How a part of the model is trained: it is not scored, and shares the checkpoint's file."""
         checkpoint = self.checkpoint and replace(self.checkpoint, part=part)
@@ -76,6 +81,7 @@ class Trainee(ABC):
     """A model in training, as the loop sees it."""
 
     unit: ClassVar[str] = "step"
+    growth: ClassVar[float] = 1.0  # how much longer a step takes than the one before, about
     scored: ClassVar[bool] = True  # whether every step is scored on held-out data, where there is any
     keeps_best: ClassVar[bool] = False  # whether the step of the best score is kept in the end, else the last
     model: Any
@@ -180,7 +186,8 @@ class _Loop:
 
     def _tell(self, progress: Progress, number: int | None = None) -> None:
         trainee = self.trainee
-        self.training.watch(progress._replace(unit=trainee.unit, step=number or self.done + 1, steps=trainee.steps))
+        step, steps = number or self.done + 1, trainee.steps
+        self.training.watch(progress._replace(unit=trainee.unit, growth=trainee.growth, step=step, steps=steps))
 
     def _judge(self) -> None:
         """Score the model, and keep it where it is the best so far."""

@@ -25,6 +25,7 @@ class Rounds(Trainee):
     """Rounds of split and merge (Petrov 2009, section 2.1)."""
 
     unit = "round"
+    growth = 1.6  # twice the subtypes, half of which are merged, and rules whose weights vanish
     model: Subtyped
 
     def __init__(self, model: Subtyped, treebank: LatentTreebank, counts: Floats, unsplit: Lexicon) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -64,30 +65,41 @@ class PenalisedLoss:
         return -value + self.options.ridge / 2 * float(delta @ delta), self.options.ridge * delta - gradient
 
 
-def fit_leg(objective: PenalisedLoss, delta: Floats) -> Floats:
-    """Some iterations further."""
+def fit_leg(objective: PenalisedLoss, delta: Floats, watch: Callable[[int], None] = lambda number: None) -> Floats:
+    """Go some iterations further; `watch` sees how many are done, each of which may take several evaluations."""
     options = objective.options
     if options.penalty == "l1":
-        return OwlQn(iterations=options.iterations).minimise(objective, delta, options.strength).x
-    limits = {"maxiter": options.iterations, "maxcor": MEMORY}
-    found = minimize(objective, delta, jac=True, method="L-BFGS-B", options=limits)
+        optimiser = OwlQn(iterations=options.iterations)
+        return optimiser.minimise(objective, delta, options.strength, lambda one: watch(one.number)).x
+    limits, numbers = {"maxiter": options.iterations, "maxcor": MEMORY}, count(1)
+
+    def see(x: Floats) -> None:
+        watch(next(numbers))
+
+    found = minimize(objective, delta, jac=True, method="L-BFGS-B", options=limits, callback=see)
     if not np.isfinite(found.fun):
         raise LatreeError("the likelihood or its gradient is no number any more; the last checkpoint is good")
     return np.asarray(found.x, np.float64)
 
 
 def stochastic_passes(
-    batches: Sequence[Batch], model: LogLinear, delta: Floats, options: LvgDOptions, rng: np.random.Generator
+    batches: Sequence[Batch],
+    model: LogLinear,
+    delta: Floats,
+    options: LvgDOptions,
+    rng: np.random.Generator,
+    watch: Watch,
 ) -> Floats:
     """Adam over the batches in random order: quick at first, and no substitute for what follows."""
     adam, delta = Adam(options.rate), delta.copy()
     sentences = sum(batch.sentences for batch in batches)
-    for _ in range(options.stochastic):
-        for k in rng.permutation(len(batches)):
+    for turn in range(options.stochastic):
+        for done, k in enumerate(rng.permutation(len(batches)), start=1 + turn * len(batches)):
             batch = batches[k]
-            slope = log_likelihood([batch], model, model.weights(delta))[1]
+            value, slope = log_likelihood([batch], model, model.weights(delta))
             gradient = (model.transposed @ slope) / batch.sentences - options.ridge / sentences * delta
             adam.step("delta", delta, gradient, np.flatnonzero(gradient))
+            watch(Progress("batch", done, options.stochastic * len(batches), value / batch.sentences, LOG_P))
     return delta
 
 
@@ -174,7 +186,7 @@ class Legs(GradientTrainee):
         if first and number > 1:
             divide(model, rng)
         if first:
-            model.delta = stochastic_passes(self.batches, model.model, model.delta, model.options, rng)
+            model.delta = stochastic_passes(self.batches, model.model, model.delta, model.options, rng, watch)
         reached = self._leg(watch)
         iterations = model.options.iterations
         return Progress(f"{self.sentences} sentences", iterations, iterations, reached, LOG_P)
@@ -182,15 +194,19 @@ class Legs(GradientTrainee):
     def _leg(self, watch: Watch) -> float:
         """Return the highest mean of log P(T | w) on the way."""
         assert self.shards is not None
-        model, seen, reached, iterations = self.model, 0, -np.inf, self.model.options.iterations
+        model, done, reached, iterations = self.model, 0, -np.inf, self.model.options.iterations
 
         def see(value: float) -> None:
-            nonlocal seen, reached
-            seen, reached = seen + 1, max(reached, value / self.sentences)
-            watch(Progress("iteration", min(seen, iterations), iterations, value / self.sentences, LOG_P))
+            nonlocal reached
+            reached = max(reached, value / self.sentences)
+            watch(Progress("iteration", done, iterations, value / self.sentences, LOG_P))
+
+        def step_on(number: int) -> None:
+            nonlocal done
+            done = number
 
         objective = PenalisedLoss(partial(log_likelihood_of_all, self.shards, model.model), model.options, see)
-        model.delta = fit_leg(objective, model.delta)
+        model.delta = fit_leg(objective, model.delta, step_on)
         model.prepare()
         return reached
 

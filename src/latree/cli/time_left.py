@@ -1,0 +1,73 @@
+"""How long a training still takes: a guess from what its steps, and the stages within them, took so far."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from itertools import takewhile
+
+from latree.learning.loop import Progress
+
+MOST_GROWTH = 2.0  # of a step over the one before
+
+
+class TimeLeft:
+    """Sees every progress of a training, and guesses."""
+
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.clock, self.latest = clock, Progress("", 0, 0, 0.0)
+        self._begin("")
+
+    def _begin(self, part: str) -> None:
+        """Begin with a part of the model, such as its pruner."""
+        self.part, self.took = part, list[float]()  # by each step
+        self.stages, self.stages_before = (
+            dict[str, float](),
+            dict[str, float](),
+        )  # what each took, now and a step before
+        self.started = self.seen = self.clock()
+
+    def see(self, progress: Progress) -> None:
+        """Take in a progress."""
+        if progress.inside != self.part:
+            self._begin(progress.inside)
+        now = self.clock()
+        self.stages[progress.stage] = self.stages.get(progress.stage, 0.0) + now - self.seen
+        self.seen, self.latest = now, progress
+        if progress.model is not None:
+            self.took.append(now - self.started)
+            self.started, self.stages_before, self.stages = now, self.stages, {}
+
+    def leave_out(self, seconds: float) -> None:
+        """Leave out a time that was spent on something else."""
+        self.started += seconds
+        self.seen += seconds
+
+    def seconds(self) -> float | None:
+        """Guess the rest of this step by the part of it that is done, and the steps to come by how steps grow."""
+        latest, growth, done = self.latest, self._growth(), self._share_done()
+        if latest.model is not None:
+            step, rest = self.took[-1], 0.0
+        elif done == 0 and not self.took:
+            return None
+        else:
+            # What was expected counts for less and less, what is seen for more and more.
+            spent = self.clock() - self.started
+            step = (1 - done) * self.took[-1] * growth + spent if self.took else spent / done
+            rest = (1 - done) * step
+        return rest + sum(step * growth**k for k in range(1, latest.steps - latest.step + 1))
+
+    def _growth(self) -> float:
+        """How much longer a step takes than the one before: as seen, else as the kind of model expects."""
+        if len(self.took) < 2:
+            return self.latest.growth
+        return min(max(self.took[-1] / self.took[-2], 1.0), MOST_GROWTH)
+
+    def _share_done(self) -> float:
+        """The share of this step that is done, stages weighed by what they took in the one before."""
+        stage, share = self.latest.stage, self.latest.done / max(self.latest.parts, 1)
+        before = self.stages_before
+        if stage in before:
+            earlier = sum(before[name] for name in takewhile(lambda name: name != stage, before))
+            share = (earlier + share * before[stage]) / max(sum(before.values()), 1e-9)
+        return share
