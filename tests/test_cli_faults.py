@@ -10,7 +10,7 @@ from typing import NoReturn
 import pytest
 
 from latree import files
-from latree.data import toy
+from latree.data import shipped, toy
 from latree.kinds.registry import load
 from tests.command import (
     INTERRUPTED,
@@ -41,6 +41,9 @@ def test_missing_files(tmp_path: Path) -> None:
     assert_told(latree("eval", toy("dev"), missing), complaint)
     assert_told(latree("train", "pcfg", missing, "-o", tmp_path / "m"), complaint)
     assert_told(latree("parse", "-m", missing), f"latree: {missing}: no such model file\n")
+    shipping = ", ".join(shipped())
+    unknown = f"latree: englsh: neither a model file nor one of those that come with latree: {shipping}\n"
+    assert_told(latree("parse", "-m", "englsh"), unknown)
     assert not (tmp_path / "m").exists()
 
 
@@ -155,5 +158,5 @@ def test_other_faults(monkeypatch: pytest.MonkeyPatch, fault: BaseException, mes
         raise fault
 
     monkeypatch.setattr(files, "load", fail)
-    outcome = latree("show", "-m", "m")
+    outcome = latree("show", "-m", toy("dev"))
     assert outcome == Outcome(code, "", message)

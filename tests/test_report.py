@@ -117,6 +117,23 @@ def test_everything_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert not any("never used" in line for line in lines)
 
 
+def test_tables_are_cut_on_a_terminal_and_nowhere_else(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ", ".join(f"word{number}" for number in range(60))
+    columns = (Column("name"), Column("how often it was seen", kind="figure"), Column("likeliest"))
+    report = Report(blocks=(Table(columns, ((words[:30], 123456.789, words), ("b", 1.0, "c"))),))
+    print_report(report)
+    assert words in capsys.readouterr().out
+    monkeypatch.setattr("latree.report.text.UNCUT", 60)  # as wide as a terminal
+    print_report(report)
+    lines = capsys.readouterr().out.rstrip().splitlines()
+    rows = [line for line in lines if "word0" in line or line.split()[:1] == ["b"]]
+    assert max(map(len, lines)) <= 60
+    assert lines[-2:] == rows  # one line each
+    assert ("123456.789" in rows[0], rows[0].rstrip()[-1]) == (True, "…")
+
+
 def test_a_card_of_its_sections_name_has_no_heading(capsys: pytest.CaptureFixture[str]) -> None:
     card = Section("NP", "c-0", "100%", (Paragraph("text"),))
     print_report(Report(sections=(Section("NP", "c", "phrase", cards=(card,)), Section("VP", "d", cards=(card,)))))

@@ -113,7 +113,10 @@ def load(path: str | Path | None = None) -> Model:
     """
     from latree import files  # not before a file is to be read: this module is asked for names, and must be light
 
-    path = shipped().get(str(path or DEFAULT), Path(path or DEFAULT))
+    name, models = str(path or DEFAULT), shipped()
+    path = models.get(name, Path(name))
+    if name == path.stem and not path.exists():  # a name by its looks
+        raise LatreeError(f"{name}: neither a model file nor one of those that come with latree: {', '.join(models)}")
     header, arrays = files.load(path)
     try:
         return from_state(header["kind"], header, arrays)

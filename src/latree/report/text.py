@@ -1,7 +1,8 @@
-"""A report for a terminal: tables with heads are set by rich to its width, all else is lines that stay whole."""
+"""A report as text: tables with heads are cut to a terminal's width, all else is lines that stay whole."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from itertools import compress
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 BAR = 12  # letters of the longest
+UNCUT = 100_000  # letters of a line in a file
 STEP = "  "
 
 
@@ -33,7 +35,7 @@ def print_report(report: Report) -> None:
     """Write a report to standard output; plots are for pages."""
     from rich.console import Console
 
-    console = Console(emoji=False, highlight=False)
+    console = Console(emoji=False, highlight=False, width=None if sys.stdout.isatty() else UNCUT)
     for part in _report(report):
         if isinstance(part, str):
             print(legible(part))
@@ -136,17 +138,18 @@ def _headed(table: Table) -> Iterator[str | RichTable]:
         yield from ("", table.title)
     made = RichTable(box=SIMPLE_HEAD, pad_edge=False, caption_justify="left")
     made.caption = Text(legible(table.caption)) if table.caption else None
-    used = used_columns(table)
-    for column in compress(table.columns, used):
+    used, rows = used_columns(table), _texts(table)
+    for place, column in compress(enumerate(table.columns), used):
+        is_figure = column.kind == "figure"  # which is never cut, its head may wrap
         made.add_column(
             Text(legible(column.head)),
-            justify="right" if column.kind == "figure" else "left",
-            overflow="fold",
+            justify="right" if is_figure else "left",
             no_wrap=column.kind == "bar",
-            min_width=None if column.kind == "figure" else min(len(column.head), 16) or 1,
+            min_width=max((len(row[place]) for row in rows if is_figure), default=min(len(column.head), 16) or 1),
         )
-    for row in _texts(table):
-        made.add_row(*map(Text, compress(row, used)))
+    for row in rows:
+        # A row is a line.  The texts are told not to wrap, not the columns, of which rich narrows those that may.
+        made.add_row(*(Text(text, no_wrap=True, overflow="ellipsis") for text in compress(row, used)))
     yield made
 
 
