@@ -52,19 +52,27 @@ def latree(*arguments: str | Path, stdin: str = "") -> Outcome:
         except SystemExit as leaving:
             code = leaving.code or 0
     texts = [stream.buffer.getvalue().decode() for stream in (out, err)]  # type: ignore[attr-defined]
-    if len(arguments) and "--resume" not in texts[1]:  # which comes with a whole command
-        assert set(OPTION.findall(texts[1])) <= options_of(*map(str, arguments[:2])), texts[1]
+    if arguments:
+        assert_options_exist(texts[1], *map(str, arguments[:2]))
     # Kernels may be compiled at any test, whichever comes first.
     return Outcome(code, texts[0], texts[1].replace(f"latree: {COMPILING}\n", ""))
 
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+COMMAND = re.compile(r"\blatree ([a-z]+)(?: ([a-z-]+))?")
+
+
+def assert_options_exist(text: str, *command: str) -> None:
+    """Check that a command speaks of no options but its own, and those of the commands that it names with them."""
+    allowed = options_of(*command).union(*(options_of(*named) for named in COMMAND.findall(text)))
+    assert set(OPTION.findall(text)) <= allowed, text
 
 
 @cache
 def options_of(name: str, kind: str = "") -> set[str]:
-    """The options of a command, of `latree train KIND` for one, the hidden ones too; all where there is none of it."""
-    commands = latree_command.commands if name not in latree_command.commands else {name: latree_command.commands[name]}
+    """The options of a command, of `latree train KIND` for one, the hidden ones too; without a name those of all."""
+    every = latree_command.commands
+    commands = {name: every[name]} if name in every else {} if name else every
     found = {"--help", "--version"}
     for command in commands.values():
         loaded = command._load()

@@ -10,7 +10,7 @@ import pytest
 
 import latree
 from latree.cli import COMMANDS
-from tests.command import OPTION, options_of
+from tests.command import OPTION, assert_options_exist, options_of
 
 SOURCES = Path(latree.__file__).parent
 OF_MODULES = {command.module: name for name, command in COMMANDS.items()} | {"training": "train"}
@@ -26,7 +26,7 @@ def texts(path: Path) -> Iterator[str]:
 @pytest.mark.parametrize("module", sorted(OF_MODULES))
 def test_a_command_speaks_of_its_own_options(module: str) -> None:
     for text in texts(SOURCES / "cli" / f"{module}.py"):
-        assert set(OPTION.findall(text)) <= options_of(OF_MODULES[module]), text
+        assert_options_exist(text, OF_MODULES[module])
 
 
 def test_all_else_speaks_of_options_that_some_command_has() -> None:

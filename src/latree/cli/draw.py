@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from latree.cli import common
+from latree.cli.status import note
 from latree.errors import LatreeError
 from latree.files import write_atomically
 from latree.text.draw import Format, Picture, format_named, render, terminal_width
@@ -51,7 +52,7 @@ def draw(
             common.emit(text)
     else:
         write_atomically(output, "".join(f"{text}\n" for text in texts).encode())
-        common.note(f"written to {output}")
+        note(f"written to {output}")
 
 
 def _all_trees(inputs: list[str] | None) -> Iterator[Tree]:
