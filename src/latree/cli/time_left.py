@@ -44,24 +44,26 @@ class TimeLeft:
         self.seen += seconds
 
     def seconds(self) -> float | None:
-        """Guess the rest of this step by the part of it that is done, and the steps to come by how steps grow."""
-        latest, growth, done = self.latest, self._growth(), self._share_done()
-        if latest.model is not None:
-            step, rest = self.took[-1], 0.0
-        elif done == 0 and not self.took:
+        """Guess the rest of this step by the part of it that is done, and the steps to come by how steps grow.
+
+        None where there is nothing to go by; another thread may ask at any moment.
+        """
+        latest, took, growth, done = self.latest, self.took, self._growth(), self._share_done()
+        if not took and (done == 0 or latest.model is not None):
             return None
+        if latest.model is not None:
+            step, rest = took[-1], 0.0
         else:
             # What was expected counts for less and less, what is seen for more and more.
             spent = self.clock() - self.started
-            step = (1 - done) * self.took[-1] * growth + spent if self.took else spent / done
+            step = (1 - done) * took[-1] * growth + spent if took else spent / done
             rest = (1 - done) * step
         return rest + sum(step * growth**k for k in range(1, latest.steps - latest.step + 1))
 
     def _growth(self) -> float:
         """How much longer a step takes than the one before: as seen, else as the kind of model expects."""
-        if len(self.took) < 2:
-            return self.latest.growth
-        return min(max(self.took[-1] / self.took[-2], 1.0), MOST_GROWTH)
+        took = self.took
+        return min(max(took[-1] / max(took[-2], 1e-9), 1.0), MOST_GROWTH) if len(took) > 1 else self.latest.growth
 
     def _share_done(self) -> float:
         """The share of this step that is done, stages weighed by what they took in the one before."""

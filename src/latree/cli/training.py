@@ -203,8 +203,8 @@ class Reporter:
             self.steps += 1
             if not self.quiet:
                 seconds = time.process_time() - self.cpu
-                outcome = f"{progress.stage}, {_reached(progress)}"
-                note(f"{_place(progress)}: {outcome}, {seconds:.1f} CPU seconds of training so far")
+                outcome = f"{progress.stage}, {progress.reached()}"
+                note(f"{progress.place()}: {outcome}, {seconds:.1f} CPU seconds of training so far")
 
     def line(self) -> str:
         """Tell where the training stands."""
@@ -216,7 +216,7 @@ class Reporter:
             return f"{inside}{latest.stage}, {duration(time.perf_counter() - self.since)}"
         left = self.time_left.seconds()
         guess = "" if left is None else f", about {duration(left)} left"
-        return f"{_place(latest)}, {latest.stage} {latest.done}/{latest.parts}, {_reached(latest)}{guess}"
+        return f"{latest.place()}, {latest.stage} {latest.done}/{latest.parts}, {latest.reached()}{guess}"
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -225,13 +225,3 @@ class Reporter:
         yield
         self.cpu += time.process_time() - cpu
         self.time_left.leave_out(time.perf_counter() - wall)
-
-
-def _place(progress: Progress) -> str:
-    inside = f"{progress.inside}: " if progress.inside else ""
-    return f"{inside}{progress.unit} {progress.step} of {progress.steps}"
-
-
-def _reached(progress: Progress) -> str:
-    digits = 1 if abs(progress.value) >= 1000 else 3
-    return f"{progress.objective} {progress.value:.{digits}f}"

@@ -22,8 +22,9 @@ def shown(training: Training) -> Iterator[Training]:
 
         def watch(progress: Progress) -> None:
             training.watch(progress)
-            told = f"{progress.place()}: {progress.stage}, {progress.reached()}"
-            bars.update(task, description=told, completed=progress.done, total=progress.parts)
+            is_announced = progress.parts == 0 and progress.model is None
+            told = progress.stage if is_announced else f"{progress.place()}: {progress.stage}, {progress.reached()}"
+            bars.update(task, description=told, completed=progress.done, total=progress.parts or None)
             if progress.model is not None:
                 bars.console.print(told, highlight=False, markup=False)
 
