@@ -26,7 +26,6 @@ from latree.inference.forest import (
 )
 from latree.inference.grammar import Grammar
 from latree.inference.kbest import k_best
-from latree.inference.prune import prune
 from latree.inference.sweep import inside_only
 from latree.text.binary import Node
 from tests.enumerate import PHRASES, ROOT, TAGS, derivations, shape, weights_of
@@ -156,7 +155,7 @@ def test_trim_leaves_nothing_where_the_root_is_not_built() -> None:
 def test_every_edge_of_a_pruned_forest_is_in_some_derivation(seed: int) -> None:
     grammar, theta, emissions = example(seed)
     model = bare_parser(grammar, theta)
-    piece = prune(fill_chart(model.chart, emissions), model.find, 0.02)
+    piece = model.prune(fill_chart(model.chart, emissions), 0.02)
     assert len(piece.rule) > 0
     forest = assemble([piece], len(grammar.rules))
     used = {edge for edges in all_edge_sets(forest, int(forest.root[0])) for edge in edges}
@@ -171,7 +170,7 @@ def batch() -> tuple[Grammar, list[Piece]]:
     grammar, theta, emissions = example(2)
     model = bare_parser(grammar, theta)
     charts = [fill_chart(model.chart, emissions[:n] * k) for k, n in ((1, 4), (0.5, 3), (0.7, 4), (1, 2))]
-    pieces = [prune(chart, model.find, 0.0) for chart in charts if np.isfinite(chart.log_z)]
+    pieces = [model.prune(chart, 0.0) for chart in charts if np.isfinite(chart.log_z)]
     assert len(pieces) >= 3
     return grammar, pieces
 

@@ -432,6 +432,14 @@ def test_a_model_tells_what_it_is(name: str) -> None:
     assert "\n" not in told
 
 
+@every
+def test_what_is_for_people_is_listed_and_there(name: str) -> None:
+    grammar = model(name)
+    told = (*grammar.for_people, *grammar.run_options)
+    assert [one for one in told if not hasattr(grammar, one)] == ([] if name in TRAINED else ["options"])
+    assert {one for one in dir(grammar) if not one.startswith("_")} == {one for one in told if hasattr(grammar, one)}
+
+
 @every_tagger
 def test_a_tagger_does_not_parse(name: str) -> None:
     with pytest.raises(LatreeError, match="tags but does not parse; use tag"):

@@ -84,7 +84,7 @@ def sums_over_trees(model: Parser, words: list[str]) -> tuple[dict[tuple[str, in
     phrases: dict[tuple[str, int, int], float] = {}
     total = 0.0
     for derivation in search.weighed(edges):
-        parse = model.result(tuple(words), search, derivation, 0)
+        parse = model._result(tuple(words), search, derivation, 0)
         assert parse.tree is not None
         total += parse.probability
         for phrase in parse.tree.spans():

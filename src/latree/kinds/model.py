@@ -98,9 +98,16 @@ def clipped(value: object) -> str:
 
 
 class ForestModel(ABC, Generic[Result]):
-    """A model that prunes by a coarse pass and infers over forests.  `fit` gives it its grammar and lexicon."""
+    """A model that prunes by a coarse pass and infers over forests.  `fit` gives it its grammar and lexicon.
+
+    What people call is in `for_people`, which `dir` lists; the rest is what search, training and reports see of it.
+    """
 
     kind: ClassVar[str]
+    for_people: ClassVar[tuple[str, ...]] = (
+        *("fit", "options", "training", "save", "kind", "grammar", "lexicon"),
+        *("parse", "parse_all", "tag", "tag_all", "tokenize", "kbest", "posteriors", "sample", "log_prob", "unknown"),
+    )
     run_options: ClassVar[tuple[str, ...]] = ("threshold", "max_length")  # set by the user of a model, not by training
     certifies: ClassVar[bool] = True  # the coarse pass is the model itself, and exact k-best lists can be told from it
     threshold: float = 5e-3  # posterior below which the coarse pass drops what it found
@@ -112,15 +119,15 @@ class ForestModel(ABC, Generic[Result]):
     tensors: Any  # the rules' weights, in the model's form
     _drawer: Drawer | None = None
     options: Any  # how it is trained, of the class that its kind has for them
-    continues: ClassVar[str | None] = None  # the option that a training cut short may be given more of
+    _continues: ClassVar[str | None] = None  # the option that a training cut short may be given more of
 
     def __init__(self, options: Any = None, **changes: Any) -> None:
         """Take the options of the kind, or its defaults, with some of them changed."""
         self.training = {}
-        self.options = replace(self.default_options() if options is None else options, **changes)
+        self.options = replace(self._default_options() if options is None else options, **changes)
 
     @classmethod
-    def default_options(cls) -> ModelOptions:
+    def _default_options(cls) -> ModelOptions:
         """The options of a model about which nothing is said."""
         return kind_named(cls.kind).trained_options()
 
@@ -158,8 +165,8 @@ class ForestModel(ABC, Generic[Result]):
     def identity(self) -> Header:
         """Describe what makes a training what it is, as JSON."""
         options = self.options.to_json()
-        if self.continues is not None:
-            del options[self.continues]
+        if self._continues is not None:
+            del options[self._continues]
         return {"kind": self.kind, "options": options}
 
     if not TYPE_CHECKING:
@@ -169,6 +176,11 @@ class ForestModel(ABC, Generic[Result]):
             if any(name in vars(owner).get("__annotations__", {}) for owner in type(self).__mro__):
                 raise NotTrainedError(f"this {self.kind} is not trained; call its fit, or latree.load a model file")
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __dir__(self) -> list[str]:
+        """What is for people, and what Python has in every object."""
+        special = (name for name in super().__dir__() if name.startswith("_"))
+        return [*special, *(name for name in self.for_people if hasattr(self, name)), *self.run_options]
 
     def __repr__(self) -> str:
         """Tell in a line what it was trained on, its size, and how well it does."""
@@ -183,9 +195,9 @@ class ForestModel(ABC, Generic[Result]):
 
     def prepare(self) -> None:
         """Make what inference needs from grammar and weights; models add the tables of their coarse pass."""
-        self.tensors, self._drawer = self.form(), None
+        self.tensors, self._drawer = self._form(), None
 
-    def form(self) -> Any:
+    def _form(self) -> Any:
         """The rules' weights as inference takes them."""
         return sparse(Layout(self.grammar, self.widths()), self.theta)
 
@@ -202,11 +214,11 @@ class ForestModel(ABC, Generic[Result]):
         """The forest of what has a posterior of at least the threshold."""
 
     @abstractmethod
-    def result(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Result:
+    def _result(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Result:
         """The analysis that a derivation stands for; `which` is its sentence's place in the search."""
 
     @abstractmethod
-    def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Result:
+    def _stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Result:
         """What is given where there is no derivation."""
 
     # -- weights of one subtype a symbol; models with more override these
@@ -216,7 +228,7 @@ class ForestModel(ABC, Generic[Result]):
         emissions = self.lexicon.emissions(tokens)
         return Emissions(emissions, emissions)
 
-    def unit_emissions(self, units: Sequence[tuple[str | None, str | None]]) -> Floats:
+    def _unit_emissions(self, units: Sequence[tuple[str | None, str | None]]) -> Floats:
         """P(w | tag) [units, tags] of known words, or of unknown words of given classes (`Lexicon.unit_row`)."""
         return np.stack([self.lexicon.unit_row(*unit) for unit in units])
 
@@ -234,11 +246,11 @@ class ForestModel(ABC, Generic[Result]):
         """The weights of the grammar's rules and of these words, in the model's form."""
         return with_words(self.tensors, Layout(self.grammar, self.widths()), reading.subtypes)
 
-    def cells(self, reading: Any) -> Any:
+    def _cells(self, reading: Any) -> Any:
         """The weights in a form that lets one go through subtypes one by one."""
         return self.weights(reading)
 
-    def no_statistics(self, weights: Any) -> Any:
+    def _no_statistics(self, weights: Any) -> Any:
         """What inference that is after posteriors alone adds expectations to."""
         return no_statistics(weights)
 
@@ -249,7 +261,7 @@ class ForestModel(ABC, Generic[Result]):
     def infer(self, forest: Forest, reading: Any) -> Any:
         """Posteriors of a forest of these words."""
         weights = self.weights(reading)
-        return infer(forest, weights, self.no_statistics(weights), self.widths(), self.potentials(forest, reading))
+        return infer(forest, weights, self._no_statistics(weights), self.widths(), self.potentials(forest, reading))
 
     def opinions(self, forest: Forest, reading: Any) -> Sequence[Posteriors]:
         """Posteriors of a forest by each of the distributions that together choose a derivation: here its own."""
@@ -267,12 +279,12 @@ class ForestModel(ABC, Generic[Result]):
             log_theta: Floats = np.log(theta)
         return log_theta[forest.rule]
 
-    def draw(self, forest: Forest, reading: Any, rng: np.random.Generator) -> list[int]:
+    def _draw(self, forest: Forest, reading: Any, rng: np.random.Generator) -> list[int]:
         """The edges of a derivation of the forest's only sentence, drawn from its probability."""
-        weights, potentials = self.cells(reading), self.potentials(forest, reading)
+        weights, potentials = self._cells(reading), self.potentials(forest, reading)
         return sample_derivation(forest, weights, self.infer(forest, reading).inside, rng, potentials=potentials)
 
-    def likeliest_tag(self, word: str, first: bool) -> str:
+    def _likeliest_tag(self, word: str, first: bool) -> str:
         """The likeliest tag of a word by itself."""
         return self.grammar.tags[int(np.argmax(self.lexicon.tag_given_word(word, first)))].label
 
@@ -343,12 +355,12 @@ class ForestModel(ABC, Generic[Result]):
             search = Search(self, list(good.values()), self.threshold)
             for which, (k, derivation) in enumerate(zip(good, search.best(objective), strict=True)):
                 if derivation.edges:
-                    results[k] = self.result(batch[k], search, derivation, which)
+                    results[k] = self._result(batch[k], search, derivation, which)
                 else:
                     results[k] = self._analyse_loosely(batch[k], good[k], objective)
         for k, attempt in enumerate(attempts):
             if isinstance(attempt, Trouble):
-                results[k] = self.stand_in(batch[k], attempt)
+                results[k] = self._stand_in(batch[k], attempt)
         return [results[k] for k in range(len(batch))]
 
     def _analyse_loosely(self, tokens: tuple[str, ...], attempt: Attempt, objective: Objective) -> Result:
@@ -357,8 +369,8 @@ class ForestModel(ABC, Generic[Result]):
             search = Search(self, [attempt], self.threshold * looseness)
             derivation = search.best(objective)[0]
             if derivation.edges:
-                return self.result(tokens, search, derivation, 0)
-        return self.stand_in(tokens, NOTHING)
+                return self._result(tokens, search, derivation, 0)
+        return self._stand_in(tokens, NOTHING)
 
     def _search(self, attempt: Attempt, threshold: float) -> Search:
         """Search one sentence; where nothing is left by pruning, prune less, in the end not at all."""
@@ -387,14 +399,14 @@ class ForestModel(ABC, Generic[Result]):
         tokens = self.words_of(sentence)
         attempt = self._attempt(tokens)
         if isinstance(attempt, Trouble):
-            return [self.stand_in(tokens, attempt)]
+            return [self._stand_in(tokens, attempt)]
         if objective == "viterbi":
             search, derivations = certified(self, attempt, k, self.threshold)
         else:
             search, derivations = self._rank(attempt, k, objective)
         if not derivations:
-            return [self.stand_in(tokens, NOTHING)]
-        return [self.result(tokens, search, derivation, 0) for derivation in search.weighed(derivations)]
+            return [self._stand_in(tokens, NOTHING)]
+        return [self._result(tokens, search, derivation, 0) for derivation in search.weighed(derivations)]
 
     def _rank(self, attempt: Attempt, k: int, objective: Objective) -> tuple[Search, list[list[int]]]:
         """The k best by posteriors; a forest with fewer than k derivations is pruned less."""
@@ -423,10 +435,10 @@ class ForestModel(ABC, Generic[Result]):
         tokens = self.words_of(sentence)
         attempt = self._attempt(tokens)
         if isinstance(attempt, Trouble):
-            return self.stand_in(tokens, attempt)
+            return self._stand_in(tokens, attempt)
         search = self._search(attempt, self.threshold)
-        edges = self.draw(search.forest, attempt.reading, rng)
-        return self.result(tokens, search, search.weighed([edges])[0], 0)
+        edges = self._draw(search.forest, attempt.reading, rng)
+        return self._result(tokens, search, search.weighed([edges])[0], 0)
 
     # -- size
 

@@ -27,11 +27,12 @@ from latree.text.tree import Tree
 class Parser(ForestModel[Parse]):
     """Sentences in, trees out.  A subclass says how its weights come from a treebank."""
 
+    for_people = (*ForestModel.for_people, "log_prob_tree", "labels", "binarization")
     labels: LabelRules
     binarization: Binarization
     cascade: Cascade | None = None  # how much is pruned, level by level; None: by one threshold
     chart: ChartGrammar  # the coarse grammar
-    find: RuleFinder
+    _find: RuleFinder
 
     def __init__(self, options: Any = None, **changes: Any) -> None:
         super().__init__(options, **changes)
@@ -43,7 +44,7 @@ class Parser(ForestModel[Parse]):
         """Add the tables of the coarse pass."""
         super().prepare()
         self.chart = chart_grammar(self.grammar, self.coarse_theta())
-        self.find = rule_finder(self.grammar, self.coarse_theta())
+        self._find = rule_finder(self.grammar, self.coarse_theta())
 
     # -- for people
 
@@ -109,11 +110,11 @@ class Parser(ForestModel[Parse]):
         return fill_chart(self.chart, reading.tags)
 
     def prune(self, coarse: Any, threshold: float) -> Piece:
-        return prune(coarse, self.find, threshold)
+        return prune(coarse, self._find, threshold)
 
     # -- results
 
-    def result(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Parse:
+    def _result(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Parse:
         tree = derivation.tree(self.grammar, tokens)
         phrases = search.phrases
 
@@ -122,11 +123,11 @@ class Parser(ForestModel[Parse]):
 
         return Parse(tokens, derivation.log_weight, float(search.log_z[which]), tree=tree, look_up=look_up)
 
-    def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Parse:
+    def _stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Parse:
         """A flat tree of the likeliest tags under the commonest sentence label."""
         if not tokens:
             return Parse((), -np.inf, -np.inf, *trouble)
-        tags = [self.likeliest_tag(word, first=i == 0) for i, word in enumerate(tokens)]
+        tags = [self._likeliest_tag(word, first=i == 0) for i, word in enumerate(tokens)]
         leaves = [Tree(tag, word=word) for tag, word in zip(tags, tokens, strict=True)]
         label = most_frequent_child(self.grammar, self.coarse_theta())
         phrase = Tree(label.label, leaves) if label is not None else None
@@ -142,9 +143,9 @@ class Parser(ForestModel[Parse]):
 
     def prepare_data(self, data: Iterable[Tree]) -> list[Node]:
         """Clean and binarise trees; those without words are left out."""
-        return [self.binarization.apply(tree) for tree in self.clean(data)]
+        return [self.binarization.apply(tree) for tree in self._clean(data)]
 
-    def clean(self, trees: Iterable[Tree]) -> list[Tree]:
+    def _clean(self, trees: Iterable[Tree]) -> list[Tree]:
         """Apply the label rules to trees; those without words are left out."""
         cleaned = [tree for tree in map(self.labels.clean, map(_checked_tree, trees)) if tree is not None]
         if not cleaned:

@@ -66,7 +66,7 @@ class PrunedModel(ForestModel[Any]):
     joint: bool = False  # decode by the product with the pruner's posteriors
     certifies = False
     own_name: ClassVar[str]  # of what is not the pruner, for messages
-    continues = "epochs"
+    _continues = "epochs"
 
     def __init__(self, options: Any = None, *, pruner: Model | None = None, **changes: Any) -> None:
         """`pruner` is a model of the same treebank, trained or not; else the options say what it is."""
@@ -164,10 +164,10 @@ class PrunedModel(ForestModel[Any]):
         alone = super().opinions(forest, reading)
         return [*alone, *self.pruner.opinions(forest, reading.pruner)] if self.joint else alone
 
-    def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Any:
+    def _stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Any:
         """What the pruner says, where the model has nothing to say."""
         if trouble.status != "recovered":
-            return self.pruner.stand_in(tokens, trouble)
+            return self.pruner._stand_in(tokens, trouble)
         found = next(self.pruner.analyse([tokens]))
         if found.status != "ok":
             return found
@@ -246,6 +246,7 @@ class GradientTrainee(Trainee):
 class PrunedParser(PrunedModel, Parser):
     """Learns from trees."""
 
+    for_people = (*Parser.for_people, "pruner")
     pruner: Parser
     run_options = (*Parser.run_options, "cascade", "joint")
 
@@ -288,6 +289,7 @@ class PrunedParser(PrunedModel, Parser):
 class PrunedTagger(PrunedModel, Tagger):
     """Learns from tagged sentences, (words, tags)."""
 
+    for_people = (*Tagger.for_people, "pruner")
     pruner: Tagger
     run_options = (*Tagger.run_options, "joint")
 

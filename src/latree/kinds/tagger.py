@@ -25,6 +25,7 @@ from latree.text.tree import Tree
 class Tagger(ForestModel[Tagging]):
     """Sentences in, tags out.  A subclass says how its weights come from tagged sentences."""
 
+    for_people = (*ForestModel.for_people, "column")
     threshold = 1e-4
     max_length = 20_000  # the trellis grows with the words, not with their square
     column: str = "upos"  # which column of CoNLL-U it was trained on
@@ -32,7 +33,7 @@ class Tagger(ForestModel[Tagging]):
     rules: ChainRules
 
     @classmethod
-    def default_options(cls) -> ModelOptions:
+    def _default_options(cls) -> ModelOptions:
         return kind_named(cls.kind).trained_options.for_tagger()
 
     def __init__(self, options: Any = None, **changes: Any) -> None:
@@ -110,7 +111,7 @@ class Tagger(ForestModel[Tagging]):
     def _names(self, tags: Iterable[int]) -> tuple[str, ...]:
         return tuple(self.grammar.tags[tag].label for tag in tags)
 
-    def result(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Tagging:
+    def _result(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Tagging:
         forest = search.forest
         lexical = [
             edge for edge in derivation.edges if forest.rule[edge] >= self.rules.rules
@@ -120,9 +121,9 @@ class Tagger(ForestModel[Tagging]):
         log_marginal = float(search.log_z[which])
         return Tagging(tokens, derivation.log_weight, log_marginal, tags=self._names(tags), confidences=confidences)
 
-    def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Tagging:
+    def _stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Tagging:
         """Each word's likeliest tag by itself."""
-        tags = tuple(self.likeliest_tag(word, first=i == 0) for i, word in enumerate(tokens))
+        tags = tuple(self._likeliest_tag(word, first=i == 0) for i, word in enumerate(tokens))
         return Tagging(tokens, -np.inf, -np.inf, *trouble, tags=tags)
 
 

@@ -75,7 +75,7 @@ class GaussianModel(PrunedModel):
     def _probabilities(self) -> Floats:
         """P(r) of all rules: the pruner's, with one subtype a symbol; lexical ones as its lexicon smooths them."""
         lexical = self.lexical
-        words = self.pruner.unit_emissions(lexical.named_units())[lexical.unit, lexical.tag]
+        words = self.pruner._unit_emissions(lexical.named_units())[lexical.unit, lexical.tag]
         words[lexical.is_unseen] *= UNSEEN
         return np.append(self.pruner.coarse_theta(), np.maximum(words, 1e-12))
 
@@ -116,7 +116,7 @@ class GaussianModel(PrunedModel):
         slots, potentials = self._slots(forest, reading), self.potentials(forest, reading).on_edges(forest)
         return gaussian_log_z(slots, self.components, self.mixtures, potentials=potentials)
 
-    def draw(self, forest: Forest, reading: GaussianReading, rng: np.random.Generator) -> list[int]:
+    def _draw(self, forest: Forest, reading: GaussianReading, rng: np.random.Generator) -> list[int]:
         raise LatreeError("continuous subtypes cannot be gone through one by one; trees are drawn from other kinds")
 
     def viterbi_scores(self, forest: Forest, reading: GaussianReading) -> Floats:

@@ -48,7 +48,7 @@ class Subtyped(ForestModel[Any]):
 
     certifies = False  # the best derivation over subtypes comes alone: no score an edge ranks the others
     options: LvgOptions
-    continues = "rounds"
+    _continues = "rounds"
     size: Longs  # [symbols] subtypes of each
     frequency: Floats  # expected number of each subtype in the treebank, all laid end to end
     history: History
@@ -83,7 +83,7 @@ class Subtyped(ForestModel[Any]):
         self.layout = Layout(self.grammar, self.size)
         self._levels: dict[int, Level] = {}
         own = self.given_smoothing or word_smoothing(self.layout, self.history, self.options.word_smoothing)
-        self.smoothing = ColumnMap.of(list(own))
+        self._smoothing = ColumnMap.of(list(own))
         super().prepare()
 
     def level(self, rounds: int) -> Level:
@@ -105,17 +105,17 @@ class Subtyped(ForestModel[Any]):
 
     def read(self, tokens: Sequence[str]) -> Emissions:
         """P(word | tag's subtype), smoothed; for the coarse pass the subtypes of a tag are averaged."""
-        subtypes = self.lexicon.emissions(tokens) @ self.smoothing
+        subtypes = self.lexicon.emissions(tokens) @ self._smoothing
         return Emissions(subtypes @ self.level(0).columns, subtypes)
 
-    def unit_emissions(self, units: Sequence[tuple[str | None, str | None]]) -> Floats:
-        return super().unit_emissions(units) @ self.smoothing @ self.level(0).columns
+    def _unit_emissions(self, units: Sequence[tuple[str | None, str | None]]) -> Floats:
+        return super()._unit_emissions(units) @ self._smoothing @ self.level(0).columns
 
     def lexical_emissions(self, lexical: LexicalRules, level: int) -> tuple[Floats, Longs]:
         """P(w | t_x) after `level` rounds, for every lexical rule and subtype of its tag, end to end; and how many
         subtypes each has."""
         layout, _, _, columns = self.level(level)
-        table = super().unit_emissions(lexical.named_units()) @ self.smoothing @ columns
+        table = super()._unit_emissions(lexical.named_units()) @ self._smoothing @ columns
         first, last = layout.tag_columns[lexical.tag], layout.tag_columns[lexical.tag + 1]
         parts = [table[unit, a:b] for unit, a, b in zip(lexical.unit, first, last, strict=True)]
         return np.concatenate(parts), last - first
@@ -124,7 +124,7 @@ class Subtyped(ForestModel[Any]):
         """Zero on the best derivation over subtypes, which is no sum of one score an edge."""
         return only(forest, viterbi_edges(forest, self.weights(reading), self.size))
 
-    def likeliest_tag(self, word: str, first: bool) -> str:
+    def _likeliest_tag(self, word: str, first: bool) -> str:
         """The likeliest tag of a word by itself, its subtypes taken together."""
         by_tag = np.add.reduceat(self.lexicon.tag_given_word(word, first), self.layout.tag_columns[:-1])
         return self.grammar.tags[int(np.argmax(by_tag))].label
@@ -160,6 +160,7 @@ class Lvg(Subtyped, Parser):
     """
 
     kind = "lvg"
+    for_people = (*Parser.for_people, "trimmed")
     run_options = (*Parser.run_options, "cascade")
     _cascade, threshold = FAST, FAST.chart
 

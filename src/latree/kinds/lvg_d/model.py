@@ -133,7 +133,7 @@ class LoglinearModel(PrunedModel):
     def weights(self, reading: LoglinearReading) -> Any:
         return self.model.as_form(with_words(self.learned.cells, self.model.layout, reading.subtypes))
 
-    def no_statistics(self, weights: Any) -> Any:
+    def _no_statistics(self, weights: Any) -> Any:
         return self.model.as_form(no_statistics(weights.blocks if self.model.in_blocks else weights))
 
     def potentials(self, forest: Forest, reading: LoglinearReading) -> Potentials:
@@ -143,7 +143,7 @@ class LoglinearModel(PrunedModel):
         words = Words(reading.unit, np.flatnonzero(reading.place == 0))
         return Potentials(item=self.spans.matrix(forest, words) @ self.learned.spans)
 
-    def cells(self, reading: LoglinearReading) -> Sparse:
+    def _cells(self, reading: LoglinearReading) -> Sparse:
         weights = self.weights(reading)
         return expanded(self.model.layout, weights) if self.model.in_blocks else weights
 
@@ -151,7 +151,7 @@ class LoglinearModel(PrunedModel):
         """Zero on the best derivation over subtypes."""
         if self.spans is not None:
             raise LatreeError("with features of spans there is no single best derivation; use another objective")
-        return only(forest, viterbi_edges(forest, self.cells(reading), self.size))
+        return only(forest, viterbi_edges(forest, self._cells(reading), self.size))
 
     def complexity(self) -> Longs:
         """[symbols] parameters of the grammar's rules, by their parents: at several scales those that are not zero."""

@@ -42,6 +42,7 @@ class Product(Parser):
     """`Product([first, second])` parses as its members do, and together better."""
 
     kind = "product"
+    for_people = (*Parser.for_people, "members")
     certifies = False
     run_options = (*Parser.run_options, "cascade")
 
@@ -122,8 +123,8 @@ class Product(Parser):
     def viterbi_scores(self, forest: Forest, reading: ProductReading) -> Floats:
         raise LatreeError("a product of grammars has no single best derivation; use another objective")
 
-    def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Parse:
-        found: Parse = self.members[0].stand_in(tokens, trouble)
+    def _stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Parse:
+        found: Parse = self.members[0]._stand_in(tokens, trouble)
         return found
 
     def sample(self, sentence: Sentence | None = None, seed: int | None = None) -> Parse:

@@ -42,6 +42,7 @@ class Svs(Parser):
     """`Svs().fit(trees).parse(tokens)`; `.vectors(tree)` gives a vector for every constituent."""
 
     kind = "svs"
+    for_people = (*Parser.for_people, "vectors", "sentence_vector", "similarity", "neighbours")
     options: SvsOptions
     certifies = False
     run_options = (*Parser.run_options, "choice")
@@ -55,7 +56,7 @@ class Svs(Parser):
 
     def prepare_data(self, data: Iterable[Tree]) -> list[Node]:
         """Clean trees, and make them binary by their heads."""
-        cleaned = self.clean(data)
+        cleaned = self._clean(data)
         heads = self.options.heads or HeadRules.for_labels(node.label for tree in cleaned for node in tree.subtrees())
         self.binarization = HeadBinarization.of(cleaned, heads, self.options.least)  # type: ignore[assignment]
         return [self.binarization.apply(tree) for tree in cleaned]
@@ -80,7 +81,7 @@ class Svs(Parser):
         super().prepare()
         self.tag_concepts = normalised(self.prior[self.grammar.first_tag :])
 
-    def form(self) -> Factored:
+    def _form(self) -> Factored:
         return Factored(self.rule, self.relation, self.structure.label, np.zeros(0), np.zeros(1, np.int64))
 
     def widths(self) -> Longs:
@@ -105,10 +106,10 @@ class Svs(Parser):
     def weights(self, reading: Emissions) -> Factored:
         return with_words(self.tensors, reading.subtypes)
 
-    def no_statistics(self, weights: Factored) -> Factored:
+    def _no_statistics(self, weights: Factored) -> Factored:
         return no_statistics(weights)
 
-    def likeliest_tag(self, word: str, first: bool) -> str:
+    def _likeliest_tag(self, word: str, first: bool) -> str:
         """The likeliest tag of a word by itself, its concepts taken together."""
         by_tag = self.lexicon.tag_given_word(word, first).reshape(-1, self.concepts).sum(1)
         return self.grammar.tags[int(np.argmax(by_tag))].label
@@ -130,9 +131,9 @@ class Svs(Parser):
         derivations, reading = self._derivations(tree)
         return -np.inf if derivations is None else float(self.log_inside(derivations.forest, reading)[0])
 
-    def result(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Parse:
+    def _result(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Parse:
         """The tree of a derivation, with the probability of the tree; P(w), though summed after pruning, is no less."""
-        parse = super().result(tokens, search, derivation, which)
+        parse = super()._result(tokens, search, derivation, which)
         log_joint = parse.log_joint if parse.tree is None else self.log_prob_tree(parse.tree)
         return replace(parse, log_joint=log_joint, log_marginal=max(log_joint, parse.log_marginal))
 
