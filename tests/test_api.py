@@ -48,7 +48,7 @@ def test_a_loaded_model_has_types() -> None:
 def test_a_treebank_by_its_path(kind: type[Any]) -> None:
     parser = latree.Pcfg().fit(kind(toy("train")))
     assert parser.parse(WORDS) == latree.Pcfg().fit(latree.read_trees(toy("train"))).parse(WORDS)
-    assert repr(parser).startswith("<Pcfg of train.mrg: ")
+    assert repr(parser).startswith("<Pcfg (train.mrg): ")
 
 
 def test_a_tagger_learns_from_tables_and_trees(tmp_path: Path) -> None:
@@ -58,6 +58,16 @@ def test_a_tagger_learns_from_tables_and_trees(tmp_path: Path) -> None:
     sources: list[str | Path | Iterable[Any]] = [pairs, trees, toy("train"), str(table)]
     taggings = [next(latree.Hmm().fit(source).tag_all([WORDS])) for source in sources]
     assert all(tagging == taggings[0] for tagging in taggings)
+
+
+def test_a_model_tells_its_scores() -> None:
+    parser, tagger = latree.Pcfg().fit(toy("train")), latree.Hmm().fit(toy("train"))
+    parser.training["dev"] = {"data": "dev.mrg", "f1": 93.404}
+    tagger.training["dev"] = {"data": "dev.conllu", "token": 99.0}
+    assert repr(parser).endswith(" words; F1 93.4 on dev.mrg>")
+    assert repr(tagger).endswith(" words; tags 99.0 on dev.conllu>")
+    parser.training["scores"] = {"web": {"f1": 80.0}, "wsj": {"f1": 79.0}}
+    assert repr(parser).endswith(" words; F1 80.0 on web>")
 
 
 def test_models_that_are_not_trained_say_so() -> None:

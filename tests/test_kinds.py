@@ -427,7 +427,7 @@ def test_running_text_is_split_into_words(name: str) -> None:
 def test_a_model_tells_what_it_is(name: str) -> None:
     grammar = model(name)
     told = repr(grammar)
-    assert told.startswith(f"<{type(grammar).__name__} of ")
+    assert told.startswith(f"<{type(grammar).__name__} ")
     assert f"{len(grammar.lexicon.vocabulary)} words" in told
     assert "\n" not in told
 

@@ -495,13 +495,15 @@ Model = ForestModel[Any]  # of any kind, whether it parses or tags
 
 def _treebank_name(training: Header) -> str:
     """Tell what a model was trained on, where that is known."""
-    return f" of {training.get('summary') or ' + '.join(training['data'])}" if "data" in training else ""
+    name = training.get("summary") or " + ".join(training.get("data", []))
+    return f" ({name})" if name else ""
 
 
 def _score_told(training: Header) -> str:
-    """Tell the score on held-out data, where there was any."""
-    if "dev" not in training:
-        return ""
-    dev = training["dev"]
-    name, score = ("F1", dev["f1"]) if "f1" in dev else ("tags", dev["token"])
-    return f"; {name} {score:.2f} on {dev['data']}"
+    """Tell the score on held-out data, where there was any; of several, as models that ship have them, the first."""
+    scores = training.get("scores") or ({training["dev"]["data"]: training["dev"]} if "dev" in training else {})
+    for data, figures in scores.items():
+        for figure, name in (("f1", "F1"), ("token", "tags")):
+            if figure in figures:
+                return f"; {name} {figures[figure]:.1f} on {data}"
+    return ""
