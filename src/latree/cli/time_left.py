@@ -16,10 +16,10 @@ class TimeLeft:
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self.clock, self.latest = clock, Progress("", 0, 0, 0.0)
-        self._begin("")
+        self.begin("")
 
-    def _begin(self, part: str) -> None:
-        """Begin with a part of the model, such as its pruner."""
+    def begin(self, part: str) -> None:
+        """Begin with a part of the model, such as its pruner; what was before it is no part of its steps."""
         self.part, self.took = part, list[float]()  # by each step
         self.stages, self.stages_before = (
             dict[str, float](),
@@ -30,7 +30,7 @@ class TimeLeft:
     def see(self, progress: Progress) -> None:
         """Take in a progress."""
         if progress.inside != self.part:
-            self._begin(progress.inside)
+            self.begin(progress.inside)
         now = self.clock()
         self.stages[progress.stage] = self.stages.get(progress.stage, 0.0) + now - self.seen
         self.seen, self.latest = now, progress

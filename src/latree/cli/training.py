@@ -198,6 +198,7 @@ class Reporter:
             self.time_left.see(progress)
         else:
             self.since = time.perf_counter()
+            self.time_left.begin(progress.inside)
         self.latest = progress
         if progress.model is not None:
             self.steps += 1

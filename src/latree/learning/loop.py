@@ -158,6 +158,7 @@ class _Loop:
 
     def run(self) -> None:
         self._start()
+        self.training.announce("training")
         if self.judged < self.done:  # the training was cut short while it was scored
             self._judge()
         while self.done < self.trainee.steps:
