@@ -143,7 +143,7 @@ def _read_trees(path: str, rules: LabelRules | None) -> Iterator[Tree | None]:
 
 
 def _score_tags(gold: str, predicted: str, column: Column | None, known: set[str] | None) -> TagScores:
-    return score_tags(read_tagged(gold, column), read_tagged(predicted, column), known)
+    return score_tags(read_tagged(gold, column, "conllu"), read_tagged(predicted, column, "conllu"), known)
 
 
 def _compare(first: Any, second: Any) -> Comparison:

@@ -29,7 +29,6 @@ from latree.text.formats import (
     read_tagged,
     read_trees,
 )
-from latree.text.labels import LabelRules
 from latree.text.tree import Tree
 
 if TYPE_CHECKING:
@@ -68,7 +67,8 @@ def run(model: Model, data: Iterable[Any], plan: Plan) -> None:
     if not plan.quiet:
         if getattr(model.options, "estimator", "em") == "variational":
             note(f"subtypes used, of {model.options.prior.truncation} at most: {used_subtypes(model)}")
-        note(f"{_size(model)}; {time.process_time() - started:.1f} CPU seconds; written to {plan.output}")
+        seconds = time.process_time() - started
+        note(f"{model.kind}: {model.size_told()}; {seconds:.1f} CPU seconds; written to {plan.output}")
 
 
 def _fit(model: Model, data: Iterable[Any], training: Training, reporter: Reporter) -> None:
@@ -102,14 +102,6 @@ def _score(reporter: Reporter, plan: Plan, model: Model) -> float:
     return figures["f1"] if "f1" in figures else figures["token"]
 
 
-def _size(model: Model) -> str:
-    grammar = model.grammar
-    return (
-        f"{model.kind}: {len(grammar.symbols)} symbols, {len(grammar.rules)} rules, "
-        f"{len(model.lexicon.vocabulary)} words"
-    )
-
-
 def read_all_trees(paths: Sequence[str], form: Format | None, kind: str) -> Iterator[Tree]:
     """The trees of all files, none of which may be CoNLL-U."""
     for path in paths:
@@ -120,7 +112,7 @@ def read_all_trees(paths: Sequence[str], form: Format | None, kind: str) -> Iter
 
 def read_all_tagged(paths: Sequence[str], form: Format | None, column: Column) -> Iterator[TaggedSentence]:
     """The tagged sentences of all files."""
-    return (sentence for path in paths for sentence in read_tagged_any(path, form, column))
+    return (sentence for path in paths for sentence in read_tagged(path, column, form))
 
 
 def choose_column(paths: Sequence[str], form: Format | None, column: Column | None) -> Column:
@@ -133,15 +125,6 @@ def _filled_column(path: str) -> Literal["upos", "xpos"]:
     if path == "-":
         raise LatreeError("standard input can be read only once; name the column: --column upos or xpos")
     return "upos" if any(sentence.fills("upos") for sentence in read_conllu(path)) else "xpos"
-
-
-def read_tagged_any(path: str, form: Format | None, column: Literal["upos", "xpos"] | None) -> Iterator[TaggedSentence]:
-    """Tagged sentences from CoNLL-U, or from the leaves of trees."""
-    if detect_format(path, form) == "conllu":
-        yield from read_tagged(path, column)
-    else:
-        trees = read_trees(path, LabelRules())
-        yield from (TaggedSentence(tuple(tree.words()), tuple(tree.tags())) for tree in trees)
 
 
 def score_dev(model: Model, dev: str, form: Format | None, jobs: int, quiet: bool) -> dict[str, float]:
@@ -157,7 +140,7 @@ def score_dev(model: Model, dev: str, form: Format | None, jobs: int, quiet: boo
         scores = score_trees(gold, [one.tree if one.status == "ok" else None for one in parses]).to_json()
         names = ["f1", "f1_strict", "exact", "tag_accuracy", "sentences", "skipped", "failed"]
     else:
-        tagged = list(read_tagged_any(dev, form, model.column))  # type: ignore[attr-defined]
+        tagged = list(read_tagged(dev, model.column, form))  # type: ignore[attr-defined]
         found = model.tag_all((words for words, _ in tagged), jobs)  # type: ignore[attr-defined]
         with common.telling_of_compilation(quiet):
             taggings = list(with_progress(found, "tagging dev", quiet, len(tagged)))

@@ -187,9 +187,7 @@ class ForestModel(ABC, Generic[Result]):
         name = type(self).__name__
         if not hasattr(self, "grammar"):
             return f"<{name}: not trained>"
-        grammar, words = self.grammar, len(self.lexicon.vocabulary)
-        size = f"{len(grammar.symbols):,} symbols, {len(grammar.rules):,} rules, {words:,} words"
-        return f"<{name}{_treebank_name(self.training)}: {size}{_score_told(self.training)}>"
+        return f"<{name}{_treebank_name(self.training)}: {self.size_told()}{_score_told(self.training)}>"
 
     # -- what a kind of model says for itself; its readings are of a type of its own
 
@@ -441,6 +439,11 @@ class ForestModel(ABC, Generic[Result]):
         return self._result(tokens, search, search.weighed([edges])[0], 0)
 
     # -- size
+
+    def size_told(self) -> str:
+        """Tell how many symbols, rules and words there are."""
+        words = len(self.lexicon.vocabulary)
+        return f"{len(self.grammar.symbols):,} symbols, {len(self.grammar.rules):,} rules, {words:,} words"
 
     def subtype_counts(self) -> Longs | None:
         """[symbols] how many subtypes each has: one without latent subtypes, None of a space of them."""

@@ -17,7 +17,7 @@ from latree.kinds.model import ForestModel, Sentence, Trouble, checked_words, cl
 from latree.kinds.options import ModelOptions
 from latree.kinds.registry import kind_named
 from latree.kinds.search import Search
-from latree.text.formats import detect_format, read_tagged, read_trees
+from latree.text.formats import TaggedSentence, read_tagged
 from latree.text.labels import LabelRules
 from latree.text.tree import Tree
 
@@ -89,7 +89,7 @@ class Tagger(ForestModel[Tagging]):
         return float(self.log_inside(forest, self.read(words))[0])
 
     def read_treebank(self, path: str | Path) -> Iterator[Any]:
-        return read_trees(path) if detect_format(path) == "ptb" else read_tagged(path, self.options.column)
+        return read_tagged(path, self.options.column)
 
     def prepare_data(self, data: Iterable[tuple[Sequence[str], Sequence[str]] | Tree]) -> list[Any]:
         """Take the leaves of trees, and leave out sentences without words."""
@@ -131,7 +131,7 @@ def _words_and_tags(sentence: Any) -> tuple[tuple[str, ...], Sequence[str]]:
     """A sentence to learn from as its words and their tags."""
     if isinstance(sentence, Tree):
         cleaned = LabelRules().clean(sentence)
-        return ((), ()) if cleaned is None else (tuple(cleaned.words()), cleaned.tags())
+        return ((), ()) if cleaned is None else TaggedSentence.of_tree(cleaned)
     if isinstance(sentence, str) or not isinstance(sentence, Sequence) or len(sentence) != 2:
         raise LatreeError(f"a tagger learns from sentences as (words, tags), or trees, not from {clipped(sentence)}")
     words, tags = checked_words(sentence[0]), checked_words(sentence[1])

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple, TextIO, cast
+from typing import IO, Any, Literal, NamedTuple, Self, TextIO, cast
 
 import conllu
 from conllu.exceptions import ParseException
@@ -116,6 +116,11 @@ class TaggedSentence(NamedTuple):
     words: tuple[str, ...]
     tags: tuple[str, ...]
 
+    @classmethod
+    def of_tree(cls, tree: Tree) -> Self:
+        """Take the leaves of a cleaned tree."""
+        return cls(tuple(tree.words()), tuple(tree.tags()))
+
 
 class ConlluSentence(NamedTuple):
     """The numbered words of a CoNLL-U sentence with both tag columns; "_" where a column is not filled."""
@@ -131,11 +136,18 @@ class ConlluSentence(NamedTuple):
         return TaggedSentence(self.words, getattr(self, column))
 
 
-def read_tagged(path: str | Path, column: Column | None = None) -> Iterator[TaggedSentence]:
+def read_tagged(path: str | Path, column: Column | None = None, form: Format | None = None) -> Iterator[TaggedSentence]:
     """Words and tags of a CoNLL-U file, from `column`, or without one from UPOS where that is filled, else XPOS.
 
-    Sentences wait for the first one that fills the column, which in most files is the first of all.
+    Of a bracket file they are the leaves of its trees.
     """
+    if detect_format(path, form) == "conllu":
+        return _read_column(path, column)
+    return map(TaggedSentence.of_tree, read_trees(path, LabelRules()))
+
+
+def _read_column(path: str | Path, column: Column | None) -> Iterator[TaggedSentence]:
+    """Have sentences wait for the first one that fills the column, which in most files is the first of all."""
     wanted: Column = column or "upos"
     other: Column = "xpos" if wanted == "upos" else "upos"
     sentences = read_conllu(path)
