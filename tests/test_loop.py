@@ -101,25 +101,16 @@ class Scores:
         return float(model.training["dev"])
 
 
-def collect(seen: list[Progress]) -> Watch:
-    """Make a watch that keeps what steps tell, not what is only announced."""
-    return lambda progress: seen.append(progress) if progress.parts else None
-
-
 def test_what_is_no_part_of_a_step_is_announced() -> None:
-    seen: list[Progress] = []
-    walked(Walk(inner=Walk()), Training(seen.append))
-    announced = [place for place, one in enumerate(seen) if not one.parts]
-    assert [(place, seen[place].stage, seen[place].inside) for place in announced] == [
-        (0, "training", "pruner"),
-        (len(seen) // 2, "training", ""),
-    ]
+    told: list[str] = []
+    walked(Walk(inner=Walk()), Training(lambda progress: told.append(progress.unit), announce=told.append))
+    assert (told[0], told[len(told) // 2], told.count("walk")) == ("pruner: training", "training", len(told) - 2)
 
 
 def test_progress_comes_in_order() -> None:
     seen: list[Progress] = []
     trainee = Walk(inner=Walk())
-    walked(trainee, Training(collect(seen)))
+    walked(trainee, Training(seen.append))
     pruner = [one for one in seen if one.inside == "pruner"]
     assert pruner == seen[: len(pruner)]
     for part, model in ((pruner, trainee.inner and trainee.inner.model), (seen[len(pruner) :], trainee.model)):
@@ -189,7 +180,7 @@ def test_what_was_cut_short_ends_where_it_would_have(
     assert cut.closed == 1
     seen: list[Progress] = []
     again = trainee()
-    assert walked(again, Training(collect(seen), plain.score, checkpoint, resume=True)) == whole.model.value
+    assert walked(again, Training(seen.append, plain.score, checkpoint, resume=True)) == whole.model.value
     assert again.model.training == whole.model.training
     first = min((one.inside != "pruner", one.step) for one in seen) if seen else None
     steps = step if done is None else step - 1  # that are not done again

@@ -129,7 +129,7 @@ def test_what_takes_time_before_training_is_named() -> None:
     assert reporter.line() == ""
     assert list(reporter.reading([1, 2])) == [1, 2]
     assert reporter.line() == "preparing the treebank, 1 s"
-    reporter.watch(Progress("pruning the treebank", 0, 0, float("nan")))
+    reporter.announce("pruning the treebank")
     assert reporter.line() == "pruning the treebank, 1 s"
     reporter.watch(Progress("iteration", 0, 20, -1.5, "log P", unit="leg", steps=3))
     assert reporter.line() == "leg 1 of 3, iteration 0/20, log P -1.500"

@@ -16,9 +16,9 @@ class TimeLeft:
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self.clock, self.latest = clock, Progress("", 0, 0, 0.0)
-        self.begin("")
+        self.begin()
 
-    def begin(self, part: str) -> None:
+    def begin(self, part: str = "") -> None:
         """Begin with a part of the model, such as its pruner; what was before it is no part of its steps."""
         self.part, self.took = part, list[float]()  # by each step
         self.stages, self.stages_before = (

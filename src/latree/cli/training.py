@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 import sys
 import time
@@ -56,7 +55,12 @@ def run(model: Model, data: Iterable[Any], plan: Plan) -> None:
     score = None if plan.dev is None else partial(_score, reporter, plan)
     checkpoint = Checkpoint(plan.output.with_name(f"{plan.output.name}.checkpoint"), model.identity())
     with common.telling_of_compilation(plan.quiet):
-        _fit(model, data, Training(reporter.watch, score, checkpoint, plan.resume, plan.jobs), reporter)
+        _fit(
+            model,
+            data,
+            Training(reporter.watch, score, checkpoint, plan.resume, plan.jobs, reporter.announce),
+            reporter,
+        )
     model.training |= {"command": shlex.join(["latree", *sys.argv[1:]]), **plan.about}
     try:
         if score is not None and "dev" not in model.training:
@@ -167,21 +171,23 @@ class Reporter:
 
     def __init__(self, quiet: bool) -> None:
         self.quiet, self.steps, self.cpu = quiet, 0, time.process_time()
-        self.latest: Progress | None = None  # None while something else is shown
+        self.latest: Progress | None = None  # None outside steps
+        self.stage = ""  # what goes on there; nothing where something else is shown
         self.since, self.time_left = time.perf_counter(), TimeLeft()
 
     def reading(self, data: Iterable[T]) -> Iterator[T]:
         """Count what is read, after which the treebank is made ready."""
         yield from with_progress(data, "reading", self.quiet)
-        self.watch(Progress("preparing the treebank", 0, 0, math.nan))
+        self.announce("preparing the treebank")
+
+    def announce(self, stage: str) -> None:
+        """Take in what begins that is no part of a step."""
+        self.latest, self.stage, self.since = None, stage, time.perf_counter()
+        self.time_left.begin()
 
     def watch(self, progress: Progress) -> None:
         """Take in a progress, and tell what came of a whole step."""
-        if progress.parts:
-            self.time_left.see(progress)
-        else:
-            self.since = time.perf_counter()
-            self.time_left.begin(progress.inside)
+        self.time_left.see(progress)
         self.latest = progress
         if progress.model is not None:
             self.steps += 1
@@ -194,10 +200,7 @@ class Reporter:
         """Tell where the training stands."""
         latest = self.latest
         if latest is None:
-            return ""
-        if not latest.parts:
-            inside = f"{latest.inside}: " if latest.inside else ""
-            return f"{inside}{latest.stage}, {duration(time.perf_counter() - self.since)}"
+            return self.stage and f"{self.stage}, {duration(time.perf_counter() - self.since)}"
         left = self.time_left.seconds()
         guess = "" if left is None else f", about {duration(left)} left"
         return f"{latest.place()}, {latest.stage} {latest.done}/{latest.parts}, {latest.reached()}{guess}"
@@ -205,7 +208,7 @@ class Reporter:
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Leave out the time that scoring takes, which is no part of the training and shows its own progress."""
-        cpu, wall, self.latest = time.process_time(), time.perf_counter(), None
+        cpu, wall, self.latest, self.stage = time.process_time(), time.perf_counter(), None, ""
         yield
         self.cpu += time.process_time() - cpu
         self.time_left.leave_out(time.perf_counter() - wall)

@@ -61,15 +61,18 @@ class Training:
     checkpoint: Checkpoint | None = None
     resume: bool = False  # go on from the checkpoint, where there is one
     jobs: int = 1  # processes, where a training can use several
-
-    def announce(self, stage: str) -> None:
-        """Tell what begins where it takes time and is no part of a step."""
-        self.watch(Progress(stage, 0, 0, math.nan))
+    announce: Callable[[str], None] = lambda stage: None  # hears what begins that takes time and is no part of a step
 
     def inside(self, part: str) -> Training:
         """How a part of the model is trained: it is not scored, and shares the checkpoint's file."""
         checkpoint = self.checkpoint and replace(self.checkpoint, part=part)
-        return replace(self, watch=lambda one: self.watch(one._replace(inside=part)), score=None, checkpoint=checkpoint)
+        return replace(
+            self,
+            watch=lambda one: self.watch(one._replace(inside=part)),
+            score=None,
+            checkpoint=checkpoint,
+            announce=lambda stage: self.announce(f"{part}: {stage}"),
+        )
 
 
 def after_steps(see: Watch) -> Watch:

@@ -22,9 +22,8 @@ def shown(training: Training) -> Iterator[Training]:
 
         def watch(progress: Progress) -> None:
             training.watch(progress)
-            is_announced = progress.parts == 0 and progress.model is None
-            told = progress.stage if is_announced else f"{progress.place()}: {progress.stage}, {progress.reached()}"
-            bars.update(task, description=told, completed=progress.done, total=progress.parts or None)
+            told = f"{progress.place()}: {progress.stage}, {progress.reached()}"
+            bars.update(task, description=told, completed=progress.done, total=progress.parts)
             if progress.model is not None:
                 bars.console.print(told, highlight=False, markup=False)
 
