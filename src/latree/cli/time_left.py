@@ -18,19 +18,15 @@ class TimeLeft:
         self.clock, self.latest = clock, Progress("", 0, 0, 0.0)
         self.begin()
 
-    def begin(self, part: str = "") -> None:
-        """Begin with a part of the model, such as its pruner; what was before it is no part of its steps."""
-        self.part, self.took = part, list[float]()  # by each step
-        self.stages, self.stages_before = (
-            dict[str, float](),
-            dict[str, float](),
-        )  # what each took, now and a step before
+    def begin(self) -> None:
+        """Begin with the steps of a model, or of its pruner; what was before is no part of them."""
+        self.took: list[float] = []  # by each step
+        self.stages: dict[str, float] = {}  # what each took in this step
+        self.stages_before: dict[str, float] = {}  # and in the one before
         self.started = self.seen = self.clock()
 
     def see(self, progress: Progress) -> None:
         """Take in a progress."""
-        if progress.inside != self.part:
-            self.begin(progress.inside)
         now = self.clock()
         self.stages[progress.stage] = self.stages.get(progress.stage, 0.0) + now - self.seen
         self.seen, self.latest = now, progress
