@@ -4,14 +4,21 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test test-generic types kernels install clean
 
-$(VENV)/installed: pyproject.toml
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+
+# What running needs; the developers' tools come on top.
+$(VENV)/running: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(INSTALL) .
+	touch $@
+
+$(VENV)/installed: $(VENV)/running
+	$(INSTALL) '.[dev]'
 	touch $@
 
 install: $(VENV)/installed
 
-demo: install
+demo: $(VENV)/running
 	$(BIN)/python scripts/demo.py
 
 CHECKED := src tests scripts bench

@@ -30,10 +30,9 @@ TAGGED = {"web": "tagging/en-ewt/dev.conllu"}
 
 def tree_scores(model: Any, path: Path, most: int | None = None) -> dict[str, float]:
     """F1 and tag accuracy as `latree eval` has them, and sentences a CPU second."""
-    gold = list(latree.read_trees(path))[:most]
-    cleaned = [model.labels.clean(tree) for tree in gold]
+    gold = list(latree.read_trees(path, model.labels.for_scoring()))[:most]
     start = time.process_time()
-    parses = list(model.parse_all([tree.words() for tree in cleaned]))
+    parses = list(model.parse_all([tree.words() for tree in gold]))
     seconds = time.process_time() - start
     scores = latree.score_trees(gold, [parse.tree for parse in parses]).to_json()
     return {"f1": scores["f1"], "tags": scores["tag_accuracy"], "speed": len(gold) / seconds}

@@ -28,6 +28,11 @@ def test_a_name_stands_for_its_file(name: str) -> None:
     assert latree.load(name).training == latree.load(shipped()[name]).training
 
 
+def test_the_cat_is_no_caption() -> None:
+    parsed = latree.parse("The cat sat on the mat.")
+    assert str(parsed) == "(ROOT (S (NP (DT The) (NN cat)) (VP (VBD sat) (PP (IN on) (NP (DT the) (NN mat)))) (. .)))"
+
+
 def test_unknown_words_are_told() -> None:
     outcome = run("parse", "-m", model("pcfg"), "--json", stdin="the girl sleeps .\nGlimp glomp the glump .\n")
     assert [json.loads(line)["unknown"] for line in outcome.lines] == [[], [0, 1, 3]]

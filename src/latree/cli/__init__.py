@@ -40,7 +40,7 @@ COMMANDS = {
     "eval": Command("evaluate", "evaluate", "Score trees or tags.", "latree eval gold.mrg parsed.mrg --by-label"),
     "compare": Command("compare", "compare", "Compare models on a treebank.", "latree compare gold.mrg -m a -m b"),
     "show": Command("show", "show", "Show what a model has learned.", "latree show --symbol NP"),
-    "models": Command("models", "models", "List the models that come with latree.", "latree models"),
+    "models": Command("models", "models", "List the models that come with latree.", "latree models --json"),
     "import": Command(
         "import_", "import_", "Make a model of a Berkeley grammar.", "latree import eng_sm6.gr -o my.latree"
     ),

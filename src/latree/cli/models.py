@@ -9,11 +9,12 @@ from typing import Any
 import typer
 
 from latree import files
-from latree.cli import common
 from latree.data import DEFAULT, shipped
 
 
-def models(json_lines: bool = common.JSON) -> None:
+def models(
+    json_lines: bool = typer.Option(False, "--json", help="Write one JSON object a line, with all scores."),
+) -> None:
     """List the models that come with latree; any command takes their names after -m."""
     for name, path in shipped().items():
         facts = _facts(name, path)

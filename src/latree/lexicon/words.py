@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from latree.arrays import NONE, Floats
 from latree.errors import LatreeError
-from latree.files import Arrays, Header
+from latree.files import Arrays, Header, pack_sparse, unpack_sparse
 from latree.lexicon.options import LexiconOptions
 from latree.lexicon.signatures import Scheme, Token, make_scheme, read_scheme
 from latree.text.tokenize import Style
@@ -32,7 +32,6 @@ _ARRAYS: dict[str, Any] = {
     "word_ptr": np.int32,
     "pair_tag": np.int32,
     "pair_count": np.float32,
-    "signature_count": np.float32,
 }
 _STRINGS = ("vocabulary", "signatures")
 
@@ -104,7 +103,14 @@ class Lexicon:
         best = np.maximum.reduceat(self.pair_count, self.word_ptr[:-1])[words]
         kept = self.pair_count >= np.minimum(least, best)
         ptr = np.concatenate([[0], np.cumsum(np.bincount(words[kept], minlength=len(self.vocabulary)))])
-        return replace(self, word_ptr=ptr, pair_tag=self.pair_tag[kept], pair_count=self.pair_count[kept])
+        classes = np.where(self.signature_count < least, 0.0, self.signature_count)
+        return replace(
+            self,
+            word_ptr=ptr,
+            pair_tag=self.pair_tag[kept],
+            pair_count=self.pair_count[kept],
+            signature_count=classes,
+        )
 
     # --- totals
 
@@ -236,12 +242,13 @@ class Lexicon:
 
     def header(self) -> Header:
         """What of the lexicon is not arrays, as JSON values."""
-        return {"scheme": self.scheme.header(), "options": self.options.to_json()}
+        return {"scheme": self.scheme.header(), "options": self.options.to_json(), "tags": self.tags}
 
     def to_arrays(self) -> Arrays:
         """The arrays of a model file; words are UTF-8 bytes, one a line."""
         arrays: Arrays = {name: getattr(self, name).astype(kind) for name, kind in _ARRAYS.items()}
         arrays["pair_tag"] = self.pair_tag.astype(np.min_scalar_type(self.tags))  # most of a file are these
+        arrays |= pack_sparse("signature_count", self.signature_count.ravel())
         return arrays | {name: pack_strings(getattr(self, name)) for name in _STRINGS}
 
     @classmethod
@@ -250,6 +257,11 @@ class Lexicon:
         wide = {np.int32: np.int64, np.float32: np.float64}
         parts: dict[str, Any] = {name: arrays[name].astype(wide[kind]) for name, kind in _ARRAYS.items()}
         parts |= {name: unpack_strings(arrays[name]) for name in _STRINGS}
+        if "signature_count" in arrays:  # as it was at first
+            parts["signature_count"] = arrays["signature_count"].astype(np.float64)
+        else:
+            size = len(parts["signatures"]) * header["tags"]
+            parts["signature_count"] = unpack_sparse("signature_count", arrays, size).reshape(-1, header["tags"])
         return cls(**parts, scheme=read_scheme(header["scheme"]), options=LexiconOptions.from_json(header["options"]))
 
 
