@@ -3,39 +3,15 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from latree.cli.warm import NAMES, SIZE, SMALL, TRAINED, is_tagger
 from latree.kinds.model import ForestModel
 from latree.kinds.product.model import Product
-from latree.kinds.registry import TAGGER, all_kinds, kind_named, load
+from latree.kinds.registry import kind_named, load
 from tests.command import done, folder, toy_trees, write_conllu
-
-# What makes training short; a kind that is not named here is trained by its defaults.
-SMALL = {
-    "lvg": ("--rounds", "1", "--split-iterations", "5", "--merge-iterations", "2", "--smooth-iterations", "2"),
-    "lvg-tagger": ("--subtypes", "2", "--split-iterations", "5", "--smooth-iterations", "2"),
-    "lvg-d": ("--subtypes", "2", "--scales", "--epochs", "1", "--iterations", "3"),
-    "lvg-d-tagger": ("--subtypes", "2", "--epochs", "1", "--iterations", "3"),
-    "gm-lveg": ("--rounds", "1", "--epochs", "1", "--dim", "2", "--components", "2"),
-    "gm-lveg-tagger": ("--epochs", "1", "--dim", "2", "--components", "2"),
-    "svs": (
-        "--clusters",
-        "2",
-    ),
-}
-PRODUCTS = (("lvg", "gm-lveg"), ("lvg", "lvg-d"))
-SIZE = 60  # trees to train on
-
-TRAINED = [*chain.from_iterable(kind.places() for kind in all_kinds().values() if kind.name != Product.kind)]
-NAMES = [*TRAINED, *(" x ".join(members) for members in PRODUCTS)]
-
-
-def is_tagger(name: str) -> bool:
-    return name.endswith(TAGGER) or (name in TRAINED and kind_named(name).parser is None)
-
 
 PARSERS = [name for name in NAMES if not is_tagger(name)]
 TAGGERS = [name for name in NAMES if is_tagger(name)]
@@ -62,8 +38,14 @@ def train(name: str, path: Path) -> ForestModel[Any]:
 
     with patch.object(ForestModel, "save", save_and_keep):
         kind = kind_named(name).name
-        done("train", kind, treebank(is_tagger(name)), "-o", path, "--quiet", *SMALL.get(name, ()))
+        done("train", kind, treebank(is_tagger(name)), "-o", path, "--quiet", *_flags(name))
     return saved[-1]
+
+
+def _flags(name: str) -> list[str]:
+    """What makes the training short, as a user would write it."""
+    pairs = ((f"--{option.replace('_', '-')}", value) for option, value in SMALL.get(name, {}).items())
+    return [word for flag, value in pairs for word in ([flag] if value is True else [flag, str(value)])]
 
 
 @cache

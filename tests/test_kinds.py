@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from latree import LatreeError, Parse, Product, Tree, load
+from latree.cli.warm import NAMES, SMALL, TRAINED, is_tagger
 from latree.data import toy
 from latree.inference.results import OBJECTIVES
 from latree.kinds.model import BATCH
@@ -22,7 +23,7 @@ from latree.kinds.registry import kind_named, model_class, report_on
 from latree.kinds.report import Ask
 from latree.report.html import page
 from tests.command import SLEEPS, done, latree, toy_trees
-from tests.kinds_matrix import NAMES, PARSERS, SMALL, TAGGERS, TRAINED, is_tagger, made, model, model_file, train
+from tests.kinds_matrix import PARSERS, TAGGERS, made, model, model_file, train
 from tests.pages import EVIL, Reader
 
 ROUNDING = 1e-9

@@ -153,7 +153,7 @@ def test_options_for_parsers_are_not_for_taggers() -> None:
 def test_every_command_has_help_and_an_example(command: str) -> None:
     help_text = done(command, "--help").out
     assert done(command, "-h").out == help_text
-    assert f"Example: latree {command} " in help_text
+    assert f"Example: latree {command}" in help_text
 
 
 def test_asking_for_options_compiles_nothing() -> None:

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from tests import kernel_cache
 
 
 def main() -> None:
-    """Train and use a model of every kind."""
+    """Do as `latree warm`."""
     kernel_cache.choose()
-    from latree.errors import LatreeError
-    from latree.inference.results import OBJECTIVES
-    from tests.command import SLEEPS
-    from tests.kinds_matrix import NAMES, model
+    from latree.cli.warm import warm
 
-    for name in NAMES:
-        grammar = model(name)
-        grammar.kbest(SLEEPS.split(), 3)
-        for objective in OBJECTIVES:
-            with suppress(LatreeError):  # a kind may refuse an objective
-                list(grammar.analyse([SLEEPS.split()], objective))
+    warm()
 
 
 if __name__ == "__main__":

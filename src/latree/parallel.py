@@ -29,6 +29,11 @@ AHEAD = 4  # items for each worker that are taken before the first result is giv
 _state: Any  # what a worker was set up with
 
 
+def cores() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 class Pool:
     """So many processes, each of which keeps what `make(*arguments)` gives; used in a `with` statement."""
 

@@ -44,6 +44,7 @@ COMMANDS = {
     "import": Command(
         "import_", "import_", "Make a model of a Berkeley grammar.", "latree import eng_sm6.gr -o my.latree"
     ),
+    "warm": Command("warm", "warm", "Compile everything ahead.", "latree warm"),
     "bench": Command("bench", "bench", "Measure the speeds of this machine.", "latree bench dev.mrg --jobs 4"),
 }
 STYLE: dict[str, Any] = {"add_completion": False, "pretty_exceptions_enable": False, "rich_markup_mode": None}

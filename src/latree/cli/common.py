@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import typer
 
-from latree.cli.status import CLEAR, Count, note, status_line
+from latree.cli.status import Count, note, status_line
 from latree.errors import LatreeError
 from latree.kinds.registry import all_kinds, kind_named, load
 from latree.text.formats import format_by_name, open_text, read_conllu, read_trees
@@ -96,7 +96,6 @@ def max_length_option(default: int) -> Any:
 
 PATIENCE = 2.0  # seconds of compilation after which the user is told
 COMPILING = "compiling the kernels; this happens once and takes some 20 seconds"
-COMPILED = 75  # functions, in a first parse; other kinds of model have more
 _TREE_OR_CONLLU = re.compile(r"\s*(?:(?P<ptb>\(\s*[^\s()]*\s*\()|(?P<conllu>\d+(?:-\d+)?\t.*\t))")
 
 
@@ -263,40 +262,34 @@ class Tally:
 
 @contextmanager
 def telling_of_compilation(quiet: bool = False) -> Iterator[None]:
-    """Where kernels are compiled in here for more than a moment, say so, once; on a terminal, also how far it is."""
+    """Where kernels are compiled in here for more than a moment, say so, once; on a terminal, also for how long."""
     if quiet:
         yield
         return
     from numba.core import event
 
     begun: list[float] = []
-    done, told = 0, False
+    depth, told = 0, False
+
+    def line() -> str:
+        past = monotonic() - begun[0] if depth else 0.0
+        return f"latree: {COMPILING}: {past:.0f} s" if past >= PATIENCE else ""
 
     class Teller(event.Listener):  # type: ignore[misc]
         def on_start(self, event: Any) -> None:
+            nonlocal depth
             begun.append(monotonic())
+            depth += 1
 
         def on_end(self, event: Any) -> None:
-            nonlocal done, told
-            done += 1
-            if monotonic() - begun[0] >= PATIENCE:
-                _tell_compilation(done, told)
+            nonlocal depth, told
+            if not told and line() and not sys.stderr.isatty():
                 told = True
+                note(COMPILING)
+            depth -= 1
 
-    try:
-        with event.install_listener("numba:compile", Teller()):
-            yield
-    finally:
-        if told and sys.stderr.isatty():
-            print(CLEAR, end="", file=sys.stderr, flush=True)
-
-
-def _tell_compilation(done: int, told: bool) -> None:
-    if sys.stderr.isatty():
-        share = min(100 * done // COMPILED, 99)
-        print(f"{CLEAR}latree: {COMPILING}: {share} %", end="", file=sys.stderr, flush=True)
-    elif not told:
-        note(COMPILING)
+    with event.install_listener("numba:compile", Teller()), status_line(line):
+        yield
 
 
 def emit(line: str) -> None:

@@ -19,6 +19,7 @@ from latree.inference.results import Objective, Parse
 from latree.kinds.model import ForestModel
 from latree.kinds.parser import Parser
 from latree.kinds.product.model import Product
+from latree.kinds.rehearsal import compiled_beside
 
 if TYPE_CHECKING:
     from latree.kinds.svs.model import Svs
@@ -60,6 +61,7 @@ _VECTORS = typer.Option(
 
 
 def parse(
+    context: typer.Context,
     inputs: list[str] = common.INPUTS,
     model: list[Path] = _MODELS,
     kbest: int = _KBEST,
@@ -83,6 +85,7 @@ def parse(
     """
     if json_lines and draw:
         raise typer.BadParameter("--json excludes --draw: one is for programs, the other for people")
+    context.with_resource(compiled_beside(model or [None], kbest, objective))
     parser = _parser(model, max_length)
     if accurate:
         _prune_less(parser)

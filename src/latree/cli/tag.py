@@ -14,10 +14,12 @@ import typer
 from latree.cli import common
 from latree.inference.results import Objective, Parse, Tagging
 from latree.kinds.model import ForestModel, Model
+from latree.kinds.rehearsal import compiled_beside
 from latree.text.formats import read_conllu_lines, retag
 
 
 def tag(
+    context: typer.Context,
     inputs: list[str] = common.INPUTS,
     model: Path = common.MODEL,
     json_lines: bool = common.JSON,
@@ -34,6 +36,7 @@ def tag(
 
     CoNLL-U in gives CoNLL-U out, all other columns kept; text in gives a line of word/TAG pairs; --json gives neither.
     """
+    context.with_resource(compiled_beside([model], 0, objective))
     tagger = common.load_model(model, max_length)
     if alone:
         common.leave_out_pruner(tagger)
