@@ -89,12 +89,9 @@ def evaluate(
         typer.echo(json.dumps(scored[0].to_json() | more, ensure_ascii=False))
         return
     for path, scores in zip(files, scored, strict=True):
-        if test is not None:
-            typer.echo(f"{path}:")
-        _render(scores, _parameters(prm), table=table, by_label=by_label)
+        _render(scores, _parameters(prm), title=None if test is None else path, table=table, by_label=by_label)
     if test is not None:
-        interval = f"95 % interval {test.low:+.2f} to {test.high:+.2f}"
-        typer.echo(f"difference {test.difference:+.2f} ({interval}), p = {test.p_value:.4f}")
+        _render_difference(test)
 
 
 def _label_rules(preset: str, model: Path | None) -> LabelRules:
@@ -152,8 +149,17 @@ def _compare(first: Any, second: Any) -> Comparison:
     return compare(first.tag_counts(), second.tag_counts())
 
 
-def _render(scored: Scores | TagScores, parameters: Parameters, *, table: bool, by_label: bool) -> None:
+def _render_difference(test: Comparison) -> None:
+    interval = f"95 % interval {test.low:+.2f} to {test.high:+.2f}"
+    typer.echo(f"difference {test.difference:+.2f} ({interval}), p = {test.p_value:.4f}")
+
+
+def _render(
+    scored: Scores | TagScores, parameters: Parameters, *, title: str | None, table: bool, by_label: bool
+) -> None:
     console = Console()
+    if title is not None:
+        typer.echo(f"{title}:")
     if isinstance(scored, TagScores):
         console.print(render_tags(scored))
         return

@@ -200,7 +200,7 @@ def _levels(ends: Ints, depth: Longs) -> None:
 def _find_alive(
     ends: Ints, roots: Ints, whole: NDArray[np.bool_], built: NDArray[np.bool_], alive: NDArray[np.bool_]
 ) -> None:
-    """Of the `whole` edges, leave those that stand on words; tell which items are so built, and reached from a root."""
+    """Leave those of the `whole` edges that stand on words; tell which items are so built, and reached from a root."""
     for e in range(len(ends)):
         left, right = ends[e, L], ends[e, R]
         whole[e] = whole[e] and (left < 0 or built[left]) and (right < 0 or built[right])

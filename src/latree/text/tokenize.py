@@ -33,7 +33,7 @@ class Token(str):
         return token
 
     def unescaped(self) -> Token:
-        """The same token, a bracket written -LRB- or -RRB- as what it is."""
+        """The token with brackets written -LRB- or -RRB- as what they are."""
         return Token(unescape(self), self.start, self.end)
 
     def __getnewargs__(self) -> tuple[str, int, int]:  # type: ignore[override]
