@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from latree.cli.rehearsal import rehearse
 from latree.cli.warm import NAMES
 from latree.errors import LatreeError
 from latree.inference.results import OBJECTIVES
 from latree.jit import IN_MEMORY
-from latree.kinds.rehearsal import rehearse
 from tests.command import SLEEPS
 from tests.kinds_matrix import model, model_file
 
@@ -81,7 +81,7 @@ _REHEARSED = """
 import sys
 from numba.core.registry import CPUDispatcher
 from latree.kinds.registry import load
-from latree.kinds.rehearsal import rehearse
+from latree.cli.rehearsal import rehearse
 
 def specialised():
     modules = [module for name, module in sys.modules.items() if name.startswith("latree.inference")]

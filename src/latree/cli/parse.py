@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 
 from latree.cli import common
+from latree.cli.rehearsal import compiled_beside
 from latree.cli.status import note
 from latree.errors import LatreeError
 from latree.inference.prune import ACCURATE
@@ -19,7 +20,6 @@ from latree.inference.results import Objective, Parse
 from latree.kinds.model import ForestModel
 from latree.kinds.parser import Parser
 from latree.kinds.product.model import Product
-from latree.kinds.rehearsal import compiled_beside
 
 if TYPE_CHECKING:
     from latree.kinds.svs.model import Svs

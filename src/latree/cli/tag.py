@@ -12,9 +12,9 @@ from typing import Any
 import typer
 
 from latree.cli import common
+from latree.cli.rehearsal import compiled_beside
 from latree.inference.results import Objective, Parse, Tagging
 from latree.kinds.model import ForestModel, Model
-from latree.kinds.rehearsal import compiled_beside
 from latree.text.formats import read_conllu_lines, retag
 
 
