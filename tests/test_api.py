@@ -67,7 +67,7 @@ def test_a_model_tells_its_scores() -> None:
     assert repr(parser).endswith(" words; F1 93.4 on dev.mrg>")
     assert repr(tagger).endswith(" words; tags 99.0 on dev.conllu>")
     parser.training["scores"] = {"web": {"f1": 80.0}, "wsj": {"f1": 79.0}}
-    assert repr(parser).endswith(" words; F1 80.0 on web>")
+    assert repr(parser).endswith(" words; F1 79.0 on wsj to 80.0 on web>")
 
 
 def test_models_that_are_not_trained_say_so() -> None:

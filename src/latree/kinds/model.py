@@ -503,10 +503,11 @@ def _treebank_name(training: Header) -> str:
 
 
 def _score_told(training: Header) -> str:
-    """Tell the score on held-out data, where there was any; of several, as models that ship have them, the first."""
-    scores = training.get("scores") or ({training["dev"]["data"]: training["dev"]} if "dev" in training else {})
-    for data, figures in scores.items():
-        for figure, name in (("f1", "F1"), ("token", "tags")):
-            if figure in figures:
-                return f"; {name} {figures[figure]:.1f} on {data}"
+    """Tell the scores on held-out data, where there was any; of several sets, as models that ship have, the range."""
+    sets = training.get("scores") or ({training["dev"]["data"]: training["dev"]} if "dev" in training else {})
+    for figure, name in (("f1", "F1"), ("token", "tags")):
+        scores = sorted((figures[figure], data) for data, figures in sets.items() if figure in figures)
+        if scores:
+            told = [f"{score:.1f} on {data}" for score, data in (scores[0], scores[-1])]
+            return f"; {name} {' to '.join(dict.fromkeys(told))}"
     return ""
