@@ -11,7 +11,6 @@ from latree.files import Arrays, compact
 from latree.inference.subtypes import History, Layout
 from latree.kinds.lvg.smoothing import Smoother
 from latree.kinds.lvg.split_merge import Expectation, Refined, first_grammar, fit, merge, split, subtype_counts
-from latree.kinds.lvg.variational import variational_round
 from latree.learning.checkpoint import Standing
 from latree.learning.latent_treebank import LatentTreebank
 from latree.learning.loop import Progress, Trainee, Training, Watch
@@ -61,6 +60,10 @@ class Rounds(Trainee):
     def _round(self, rng: np.random.Generator, watch: Watch) -> Refined:
         treebank, grammar, options = self.treebank, self.grammar, self.model.options
         if options.estimator == "variational":
+            from latree.kinds.lvg.variational import (
+                variational_round,
+            )  # scipy is slow to import, and parsing needs none
+
             return variational_round(treebank, grammar, options, rng, watch)
         grammar = split(grammar, options, rng)
         grammar = fit(treebank, grammar, options.split_iterations, "split", watch, options.tolerance)
