@@ -71,7 +71,7 @@ def pack_sparse(name: str, values: Floats) -> Arrays:
 def unpack_sparse(name: str, arrays: Arrays, size: int) -> Floats:
     """What `pack_sparse` put away; `size` is how many values there are."""
     values = np.zeros(size)
-    values[np.unpackbits(arrays[f"{name}.bits"])[:size].astype(bool)] = arrays[f"{name}.values"]
+    values[np.unpackbits(arrays[f"{name}.bits"], count=size).view(np.bool_)] = arrays[f"{name}.values"]
     return values
 
 

@@ -20,6 +20,7 @@ import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from multiprocessing import parent_process
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -70,6 +71,22 @@ def place_of(compiled: Callable[..., Any]) -> str | None:
     """The folder where a kernel is kept, if anywhere."""
     place: str | None = cast("Any", compiled)._cache.cache_path
     return place
+
+
+def put_off_blas() -> None:
+    """Have numba import scipy's BLAS with the first kernel that is compiled to call it, not with the first of all.
+
+    That is a tenth of a short command's time.  For processes that only parse or tag: kernels that call BLAS and were
+    compiled earlier are not checked against the scipy that is there now.
+    """
+    from numba.np import linalg
+
+    ensure_blas = linalg.ensure_blas
+    linalg.ensure_blas = lambda: None  # asked when this is imported; latree requires scipy, so it is there
+    try:
+        import_module("numba.np.arraymath")
+    finally:
+        linalg.ensure_blas = ensure_blas
 
 
 def _tell_in_memory() -> None:

@@ -15,6 +15,7 @@ import typer
 
 from latree.cli.status import Count, note, status_line
 from latree.errors import LatreeError
+from latree.jit import put_off_blas
 from latree.kinds.registry import all_kinds, kind_named, load
 from latree.text.formats import format_by_name, open_text, read_conllu, read_trees
 from latree.text.sentences import paragraphs_in
@@ -101,6 +102,7 @@ _TREE_OR_CONLLU = re.compile(r"\s*(?:(?P<ptb>\(\s*[^\s()]*\s*\()|(?P<conllu>\d+(
 
 def load_model(path: Path | None, max_length: int | None = None) -> Model:
     """The named model, or the one that ships, with the user's limit."""
+    put_off_blas()
     with status_line(lambda: f"loading {path or 'the English grammar'}"):
         model = load(path)
     if max_length is not None:

@@ -144,15 +144,22 @@ def _map_columns(source: Longs, target: Longs, value: Floats, rows: Floats, prod
             product[i, target[k]] += rows[i, source[k]] * value[k]
 
 
-def regroup(old: Layout, theta: Floats, new: Layout, kinds: Sequence[Longs], mean: Sequence[Floats]) -> Floats:
-    """Subtypes put together: children are summed, parents averaged.
+def regroup(
+    old: Layout,
+    theta: Floats,
+    new: Layout,
+    kinds: Sequence[Longs],
+    mean: Sequence[Floats],
+    place: Longs | None = None,
+) -> Floats:
+    """Subtypes put together: children are summed, parents averaged; `place` tells where there are weights, if known.
 
     `kinds[symbol]` says what each old subtype becomes, `mean[symbol]` [new, old] how much it weighs as a parent:
     T'[X, Y, Z] = sum over x in X, y in Y, z in Z of mean[X, x] T[x, y, z].
     """
     kind = np.concatenate([*kinds, [0]])  # the last is for absent children
     weight = np.concatenate([matrix[one, np.arange(len(one))] for one, matrix in zip(kinds, mean, strict=True)])
-    place = np.flatnonzero(theta != 0.0)  # of truth values it is quicker
+    place = np.flatnonzero(theta) if place is None else place
     rule, *cell = old.coordinates(place)
     first = old.offset[old.grammar.rules][rule]  # an absent child's, NONE = -1, is the last
     x, y, z = (kind[first[:, port] + cell[port]] for port in range(3))
@@ -162,14 +169,14 @@ def regroup(old: Layout, theta: Floats, new: Layout, kinds: Sequence[Longs], mea
 
 
 def project(
-    old: Layout, theta: Floats, kinds: Sequence[Longs], frequency: Floats
+    old: Layout, theta: Floats, kinds: Sequence[Longs], frequency: Floats, place: Longs | None = None
 ) -> tuple[Layout, Floats, list[Floats]]:
     """Put subtypes together, parents averaged by how often each occurs: the layout, the tensors, and the averages."""
     size = np.array([int(kind.max()) + 1 for kind in kinds])
     parts = np.split(frequency, old.offset[1:-1])
     mean = [averaging(kind, part, int(n)) for kind, part, n in zip(kinds, parts, size, strict=True)]
     new = Layout(old.grammar, size)
-    return new, regroup(old, theta, new, kinds, mean), mean
+    return new, regroup(old, theta, new, kinds, mean, place), mean
 
 
 def averaging(kind: Longs, weight: Floats, classes: int) -> Floats:

@@ -90,7 +90,7 @@ class Subtyped(ForestModel[Any]):
         """The projection of the grammar on the subtypes that there were after so many rounds; made once."""
         if rounds not in self._levels:
             kinds = [self.history.ancestors(s, rounds) for s in range(len(self.size))]
-            layout, theta, mean = project(self.layout, self.theta, kinds, self.frequency)
+            layout, theta, mean = project(self.layout, self.theta, kinds, self.frequency, self.tensors.place)
             columns = ColumnMap.of(mean[self.grammar.first_tag :])
             self._levels[rounds] = Level(layout, theta, sparse(layout, theta), columns)
         return self._levels[rounds]

@@ -60,9 +60,8 @@ class Rounds(Trainee):
     def _round(self, rng: np.random.Generator, watch: Watch) -> Refined:
         treebank, grammar, options = self.treebank, self.grammar, self.model.options
         if options.estimator == "variational":
-            from latree.kinds.lvg.variational import (
-                variational_round,
-            )  # scipy is slow to import, and parsing needs none
+            # Not before: scipy is slow to import, and parsing needs none.
+            from latree.kinds.lvg.variational import variational_round
 
             return variational_round(treebank, grammar, options, rng, watch)
         grammar = split(grammar, options, rng)
