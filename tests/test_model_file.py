@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import save as pack
 
 from latree.errors import LatreeError
-from latree.files import VERSION, load, save, write_atomically
+from latree.files import VERSION, load, pack_sparse, save, unpack_sparse, write_atomically
 from latree.kinds import registry as models
 from tests.command import model as command_model
 
@@ -170,3 +170,10 @@ def test_options_that_stood_apart_are_read() -> None:
     options = header.pop("options")
     again = models.from_state("pcfg", header | {name: options[name] for name in ("labels", "binarization")}, arrays)
     assert again.options == model.options
+
+
+def test_weights_and_their_places_must_agree() -> None:
+    arrays = pack_sparse("theta", np.array([0.0, 0.5, 0.0, 0.25]))
+    assert unpack_sparse("theta", arrays, 4).tolist() == [0.0, 0.5, 0.0, 0.25]
+    with pytest.raises(ValueError, match="2 values for 1 places"):
+        unpack_sparse("theta", arrays, 2)

@@ -7,7 +7,7 @@ import pytest
 
 from latree.arrays import NONE, Floats, Longs
 from latree.inference.grammar import Grammar
-from latree.inference.subtypes import LEAST, ColumnMap, History, Layout, averaging, regroup
+from latree.inference.subtypes import LEAST, Cells, ColumnMap, History, Layout, averaging, regroup
 from tests.enumerate import random_grammar
 
 SIZE = np.array([1, 2, 3, 1, 4, 2])  # root, three phrases, two tags
@@ -92,7 +92,7 @@ def test_regroup_sums_children_and_averages_parents(seed: int) -> None:
     wanted = np.array([int(kind.max()) + 1 for kind in kinds])
     mean = [averaging(kind, rng.random(len(kind)), n) for kind, n in zip(kinds, wanted, strict=True)]
     new = Layout(grammar, wanted)
-    found = regroup(old, theta, new, kinds, mean)
+    found = regroup(old, Cells.of(theta), new, kinds, mean)
     for rule, (a, *below) in enumerate(grammar.rules.tolist()):
         maps = [(mean[s] > 0).astype(float) if s != NONE else np.eye(1) for s in below]
         expected = np.einsum("Xx,Yy,Zz,xyz->XYZ", mean[a], *maps, old.tensor(theta, rule))

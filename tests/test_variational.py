@@ -15,7 +15,7 @@ from latree.cli.training import Reporter
 from latree.data import toy
 from latree.errors import LatreeError
 from latree.inference.grammar import count_rules
-from latree.inference.subtypes import Layout, regroup
+from latree.inference.subtypes import Cells, Layout, regroup
 from latree.kinds.lvg import LvgOptions, VariationalOptions
 from latree.kinds.lvg.model import Lvg
 from latree.kinds.lvg.split_merge import (
@@ -277,7 +277,7 @@ def test_gains_of_merges_are_exact_where_a_rule_has_a_symbol_once() -> None:
             beta = np.concatenate(
                 [one @ part for one, part in zip(maps, np.split(prior.beta[:-1], layout.offset[1:-1]), strict=True)]
             )
-            after = _log_d(new, prior, beta, regroup(layout, counts, new, kinds, maps))
+            after = _log_d(new, prior, beta, regroup(layout, Cells.of(counts), new, kinds, maps))
             assert gain == pytest.approx(after - before, abs=1e-9)
 
 

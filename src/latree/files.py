@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from latree.arrays import Floats
+from latree.arrays import Floats, Longs
 from latree.errors import LatreeError
 
 VERSION = 1
@@ -68,10 +68,20 @@ def pack_sparse(name: str, values: Floats) -> Arrays:
     return {f"{name}.bits": np.packbits(values > 0), f"{name}.values": values[values > 0].astype(np.float32)}
 
 
+def unpack_places(name: str, arrays: Arrays, size: int) -> tuple[Longs, Floats]:
+    """The places of what `pack_sparse` put away other than zeros, and the values; `size` is how many there were."""
+    place = np.flatnonzero(np.unpackbits(arrays[f"{name}.bits"], count=size).view(np.bool_))
+    values = arrays[f"{name}.values"].astype(np.float64)
+    if place.shape != values.shape:
+        raise ValueError(f"{name}: {len(values)} values for {len(place)} places")
+    return place, values
+
+
 def unpack_sparse(name: str, arrays: Arrays, size: int) -> Floats:
     """What `pack_sparse` put away; `size` is how many values there are."""
+    place, kept = unpack_places(name, arrays, size)
     values = np.zeros(size)
-    values[np.unpackbits(arrays[f"{name}.bits"], count=size).view(np.bool_)] = arrays[f"{name}.values"]
+    values[place] = kept
     return values
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -144,39 +145,44 @@ def _map_columns(source: Longs, target: Longs, value: Floats, rows: Floats, prod
             product[i, target[k]] += rows[i, source[k]] * value[k]
 
 
-def regroup(
-    old: Layout,
-    theta: Floats,
-    new: Layout,
-    kinds: Sequence[Longs],
-    mean: Sequence[Floats],
-    place: Longs | None = None,
-) -> Floats:
-    """Subtypes put together: children are summed, parents averaged; `place` tells where there are weights, if known.
+class Cells(NamedTuple):
+    """The cells of full tensors that have some weight."""
+
+    place: Longs
+    value: Floats
+
+    @classmethod
+    def of(cls, theta: Floats) -> Cells:
+        """Find them, in truth values, which is quicker than in numbers."""
+        place = np.flatnonzero(theta != 0.0)
+        return cls(place, theta[place])
+
+
+def regroup(old: Layout, cells: Cells, new: Layout, kinds: Sequence[Longs], mean: Sequence[Floats]) -> Floats:
+    """Subtypes put together: children are summed, parents averaged.
 
     `kinds[symbol]` says what each old subtype becomes, `mean[symbol]` [new, old] how much it weighs as a parent:
     T'[X, Y, Z] = sum over x in X, y in Y, z in Z of mean[X, x] T[x, y, z].
     """
     kind = np.concatenate([*kinds, [0]])  # the last is for absent children
     weight = np.concatenate([matrix[one, np.arange(len(one))] for one, matrix in zip(kinds, mean, strict=True)])
-    place = np.flatnonzero(theta) if place is None else place
-    rule, *cell = old.coordinates(place)
+    rule, *cell = old.coordinates(cells.place)
     first = old.offset[old.grammar.rules][rule]  # an absent child's, NONE = -1, is the last
     x, y, z = (kind[first[:, port] + cell[port]] for port in range(3))
     target = new.places(rule, x, y, z)
-    values = theta[place] * weight[first[:, 0] + cell[0]]
+    values = cells.value * weight[first[:, 0] + cell[0]]
     return np.bincount(target, weights=values, minlength=int(new.start[-1])).astype(np.float64)
 
 
 def project(
-    old: Layout, theta: Floats, kinds: Sequence[Longs], frequency: Floats, place: Longs | None = None
+    old: Layout, cells: Cells, kinds: Sequence[Longs], frequency: Floats
 ) -> tuple[Layout, Floats, list[Floats]]:
     """Put subtypes together, parents averaged by how often each occurs: the layout, the tensors, and the averages."""
     size = np.array([int(kind.max()) + 1 for kind in kinds])
     parts = np.split(frequency, old.offset[1:-1])
     mean = [averaging(kind, part, int(n)) for kind, part, n in zip(kinds, parts, size, strict=True)]
     new = Layout(old.grammar, size)
-    return new, regroup(old, theta, new, kinds, mean, place), mean
+    return new, regroup(old, cells, new, kinds, mean), mean
 
 
 def averaging(kind: Longs, weight: Floats, classes: int) -> Floats:

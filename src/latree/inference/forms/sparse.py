@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latree.arrays import Floats, Ints, Longs, starts
-from latree.inference.subtypes import Layout
+from latree.inference.subtypes import Cells, Layout
 from latree.inference.sweep import Edges, register
 from latree.jit import inner, kernel
 
@@ -55,11 +55,12 @@ class Sparse(NamedTuple):
 
 def sparse(layout: Layout, theta: Floats, place: Longs | None = None) -> Sparse:
     """The cells of full tensors that have some weight, or those that are named; no lexical entries yet."""
-    place = np.flatnonzero(theta != 0.0) if place is None else place  # of truth values it is quicker
-    return _sorted_cells(layout, place, theta[place])
+    return of_cells(layout, Cells.of(theta) if place is None else Cells(place, theta[place]))
 
 
-def _sorted_cells(layout: Layout, place: Longs, value: Floats) -> Sparse:
+def of_cells(layout: Layout, cells: Cells) -> Sparse:
+    """The form of these cells, which come in the order of their places; no lexical entries yet."""
+    place, value = cells
     cell_pair, row = np.empty(len(place), np.int32), np.zeros(layout.rule_row[-1] + 1, np.int64)
     pair, rule_pair = np.empty((len(place), 2), np.int32), np.zeros(len(layout.dims) + 1, np.int64)
     number = np.empty(layout.dims[:, 1:].prod(1).max(initial=0), np.int32)
@@ -124,7 +125,7 @@ def no_statistics(weights: Sparse) -> Sparse:
 
 def without(weights: Sparse, layout: Layout, gone: NDArray[np.bool_]) -> Sparse:
     """Drop some cells of the weights."""
-    kept = _sorted_cells(layout, weights.place[~gone], weights.value[~gone])
+    kept = of_cells(layout, Cells(weights.place[~gone], weights.value[~gone]))
     return kept._replace(entry=weights.entry, entry_start=weights.entry_start)
 
 

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from latree.arrays import NONE, Floats, Longs
-from latree.files import Arrays, Header, ModelFile, pack_sparse, unpack_sparse
+from latree.files import Arrays, Header, ModelFile, pack_sparse, unpack_places
 from latree.inference.decode import only
 from latree.inference.forest import Forest, thin
-from latree.inference.forms.sparse import Sparse, no_statistics, sparse, with_words
+from latree.inference.forms.sparse import Sparse, no_statistics, of_cells, sparse, with_words
 from latree.inference.grammar import count_rules
 from latree.inference.prune import FAST, Cascade
 from latree.inference.reading import Emissions
-from latree.inference.subtypes import ColumnMap, History, Layout, project
+from latree.inference.subtypes import Cells, ColumnMap, History, Layout, project
 from latree.inference.sweep import infer
 from latree.inference.viterbi import viterbi_edges
 from latree.kinds.lvg import LvgOptions
@@ -55,6 +55,20 @@ class Subtyped(ForestModel[Any]):
     layout: Layout
     given_smoothing: Sequence[Floats] | None = None  # of an imported lexicon: how each tag's P(w | t_x) are mixed
 
+    _theta: Floats | None = None
+
+    @property
+    def theta(self) -> Floats:
+        """The rules' weights as full tensors, nearly all zeros: of a model from a file they are made when asked for."""
+        if self._theta is None:
+            self._theta = np.zeros(int(self.layout.start[-1]))
+            self._theta[self.tensors.place] = self.tensors.value
+        return self._theta
+
+    @theta.setter
+    def theta(self, value: Floats) -> None:
+        self._theta = value
+
     # -- training
 
     def snapshot(self) -> Self:
@@ -86,11 +100,16 @@ class Subtyped(ForestModel[Any]):
         self._smoothing = ColumnMap.of(list(own))
         super().prepare()
 
+    def _form(self) -> Sparse:
+        form: Sparse = self.tensors if self._theta is None else super()._form()
+        return form
+
     def level(self, rounds: int) -> Level:
         """The projection of the grammar on the subtypes that there were after so many rounds; made once."""
         if rounds not in self._levels:
             kinds = [self.history.ancestors(s, rounds) for s in range(len(self.size))]
-            layout, theta, mean = project(self.layout, self.theta, kinds, self.frequency, self.tensors.place)
+            cells = Cells(self.tensors.place, self.tensors.value)
+            layout, theta, mean = project(self.layout, cells, kinds, self.frequency)
             columns = ColumnMap.of(mean[self.grammar.first_tag :])
             self._levels[rounds] = Level(layout, theta, sparse(layout, theta), columns)
         return self._levels[rounds]
@@ -143,7 +162,9 @@ class Subtyped(ForestModel[Any]):
         super().restore(header, arrays)
         self.size, self.frequency = arrays["size"], arrays["frequency"]
         self.history = History.from_arrays(arrays, int(header["rounds"]))
-        self.theta = unpack_sparse("theta", arrays, int(Layout(self.grammar, self.size).start[-1]))
+        layout = Layout(self.grammar, self.size)
+        cells = Cells(*unpack_places("theta", arrays, int(layout.start[-1])))
+        self.tensors, self._theta = of_cells(layout, cells), None
         if "smoothing" in arrays:
             self.given_smoothing = _square_blocks(arrays["smoothing"], self.size[self.grammar.first_tag :])
 

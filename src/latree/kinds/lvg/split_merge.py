@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from latree.arrays import Floats, Longs
 from latree.inference.forest import Forest
 from latree.inference.forms.sparse import sparse, without, zeros_like
-from latree.inference.subtypes import History, Layout, normalise_rows, parent_sums, project
+from latree.inference.subtypes import Cells, History, Layout, normalise_rows, parent_sums, project
 from latree.inference.sweep import Inference, infer
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.smoothing import Smoother
@@ -237,7 +237,7 @@ def merged_halves(merged: NDArray[np.bool_]) -> Longs:
 def contract(lexical: LexicalLayout, state: Refined, kinds: Sequence[Longs], frequency: Floats) -> Refined:
     """The grammar over classes of subtypes: children are summed, parents averaged by frequency."""
     history = state.history
-    layout, theta, mean = project(state.layout, state.theta, kinds, frequency)
+    layout, theta, mean = project(state.layout, Cells.of(state.theta), kinds, frequency)
     emissions = lexical.mapped(state.emissions, mean[layout.grammar.first_tag :])
     # A class came from where its commonest member did.
     parents = [last[matrix.argmax(1)] for last, matrix in zip(history.parents[-1], mean, strict=True)]
