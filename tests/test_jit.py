@@ -12,9 +12,11 @@ import pytest
 
 from latree.cli.rehearsal import rehearse
 from latree.cli.warm import NAMES
+from latree.data import shipped
 from latree.errors import LatreeError
 from latree.inference.results import OBJECTIVES
 from latree.jit import IN_MEMORY
+from latree.kinds.registry import load
 from tests.command import SLEEPS
 from tests.kinds_matrix import model, model_file
 
@@ -75,6 +77,11 @@ def test_a_search_can_be_rehearsed_without_its_coarse_pass(name: str) -> None:
         with suppress(LatreeError):  # a kind may refuse an objective
             rehearse(model(name), 0, objective)
     rehearse(model(name), 2, "max-rule")
+
+
+@pytest.mark.parametrize("name", sorted(shipped()))
+def test_searches_of_models_that_ship_can_be_rehearsed(name: str) -> None:
+    rehearse(load(name), 2, "max-rule")
 
 
 _REHEARSED = """

@@ -38,7 +38,8 @@ class _Rehearsal(Search):
     """A search that skips the coarse pass: one word and its likeliest tag are the whole forest."""
 
     def _pruned(self, coarse: Coarse) -> Piece:
-        grammar, tag = self.model.grammar, int(np.argmax(self.model.lexicon.tag_given_word(WORD, True)))
+        grammar = self.model.grammar
+        tag = [symbol.label for symbol in grammar.tags].index(self.model.likeliest_tag(WORD, True))
         symbol = np.array([grammar.first_tag + tag], np.int32)
         rule, ends = np.array([len(grammar.rules) + tag], np.int32), np.array([[0, -1, -1]], np.int32)
         return Piece(rule, ends, symbol, np.array([[0, 1]], np.int32), len(grammar.tags))

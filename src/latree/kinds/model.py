@@ -282,7 +282,7 @@ class ForestModel(ABC, Generic[Result]):
         weights, potentials = self._cells(reading), self.potentials(forest, reading)
         return sample_derivation(forest, weights, self.infer(forest, reading).inside, rng, potentials=potentials)
 
-    def _likeliest_tag(self, word: str, first: bool) -> str:
+    def likeliest_tag(self, word: str, first: bool) -> str:
         """The likeliest tag of a word by itself."""
         return self.grammar.tags[int(np.argmax(self.lexicon.tag_given_word(word, first)))].label
 

@@ -127,7 +127,7 @@ class Parser(ForestModel[Parse]):
         """A flat tree of the likeliest tags under the commonest sentence label."""
         if not tokens:
             return Parse((), -np.inf, -np.inf, *trouble)
-        tags = [self._likeliest_tag(word, first=i == 0) for i, word in enumerate(tokens)]
+        tags = [self.likeliest_tag(word, first=i == 0) for i, word in enumerate(tokens)]
         leaves = [Tree(tag, word=word) for tag, word in zip(tags, tokens, strict=True)]
         label = most_frequent_child(self.grammar, self.coarse_theta())
         phrase = Tree(label.label, leaves) if label is not None else None

@@ -123,7 +123,7 @@ class Tagger(ForestModel[Tagging]):
 
     def _stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Tagging:
         """Each word's likeliest tag by itself."""
-        tags = tuple(self._likeliest_tag(word, first=i == 0) for i, word in enumerate(tokens))
+        tags = tuple(self.likeliest_tag(word, first=i == 0) for i, word in enumerate(tokens))
         return Tagging(tokens, -np.inf, -np.inf, *trouble, tags=tags)
 
 

@@ -143,7 +143,7 @@ class Subtyped(ForestModel[Any]):
         """Zero on the best derivation over subtypes, which is no sum of one score an edge."""
         return only(forest, viterbi_edges(forest, self.weights(reading), self.size))
 
-    def _likeliest_tag(self, word: str, first: bool) -> str:
+    def likeliest_tag(self, word: str, first: bool) -> str:
         """The likeliest tag of a word by itself, its subtypes taken together."""
         by_tag = np.add.reduceat(self.lexicon.tag_given_word(word, first), self.layout.tag_columns[:-1])
         return self.grammar.tags[int(np.argmax(by_tag))].label

@@ -123,6 +123,10 @@ class Product(Parser):
     def viterbi_scores(self, forest: Forest, reading: ProductReading) -> Floats:
         raise LatreeError("a product of grammars has no single best derivation; use another objective")
 
+    def likeliest_tag(self, word: str, first: bool) -> str:
+        tag: str = self.members[0].likeliest_tag(word, first)
+        return tag
+
     def _stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Parse:
         found: Parse = self.members[0]._stand_in(tokens, trouble)
         return found

@@ -109,7 +109,7 @@ class Svs(Parser):
     def _no_statistics(self, weights: Factored) -> Factored:
         return no_statistics(weights)
 
-    def _likeliest_tag(self, word: str, first: bool) -> str:
+    def likeliest_tag(self, word: str, first: bool) -> str:
         """The likeliest tag of a word by itself, its concepts taken together."""
         by_tag = self.lexicon.tag_given_word(word, first).reshape(-1, self.concepts).sum(1)
         return self.grammar.tags[int(np.argmax(by_tag))].label
