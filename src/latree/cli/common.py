@@ -15,7 +15,6 @@ import typer
 
 from latree.cli.status import Count, note, status_line
 from latree.errors import LatreeError
-from latree.jit import put_off_blas
 from latree.kinds.registry import all_kinds, kind_named, load
 from latree.text.formats import format_by_name, open_text, read_conllu, read_trees
 from latree.text.sentences import paragraphs_in
@@ -102,6 +101,8 @@ _TREE_OR_CONLLU = re.compile(r"\s*(?:(?P<ptb>\(\s*[^\s()]*\s*\()|(?P<conllu>\d+(
 
 def load_model(path: Path | None, max_length: int | None = None) -> Model:
     """The named model, or the one that ships, with the user's limit."""
+    from latree.jit import put_off_blas  # brings numba, which commands without a model need not wait for
+
     put_off_blas()
     with status_line(lambda: f"loading {path or 'the English grammar'}"):
         model = load(path)
