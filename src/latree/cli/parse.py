@@ -14,6 +14,7 @@ import typer
 from latree.cli import common
 from latree.cli.rehearsal import compiled_beside
 from latree.cli.status import note
+from latree.cli.tally import Tally
 from latree.errors import LatreeError
 from latree.inference.prune import ACCURATE
 from latree.inference.results import Objective, Parse
@@ -94,7 +95,7 @@ def parse(
     writer = _Writer(parser, _with_vectors(parser) if vectors else None, scores, json_lines, draw)
     split = common.splitter(parser, tokenize, wrapped)
     sentences = common.read_sentences(inputs, form, split=split, labels=parser.labels)
-    tally = common.Tally(parser, inputs)
+    tally = Tally(parser, inputs)
     if kbest and jobs > 1:
         note("--kbest runs in one process; --jobs is left aside")
     if kbest:

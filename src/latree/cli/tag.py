@@ -13,6 +13,7 @@ import typer
 
 from latree.cli import common
 from latree.cli.rehearsal import compiled_beside
+from latree.cli.tally import Tally
 from latree.inference.results import Objective, Parse, Tagging
 from latree.kinds.model import ForestModel, Model
 from latree.text.formats import read_conllu_lines, retag
@@ -41,7 +42,7 @@ def tag(
     if alone:
         common.leave_out_pruner(tagger)
     split = common.splitter(tagger, tokenize, wrapped)
-    tally = common.Tally(tagger, inputs)
+    tally = Tally(tagger, inputs)
     for path in inputs or ["-"]:
         if not json_lines and (form or common.format_of(path)) == "conllu":
             _tag_conllu(tagger, path, tally, jobs, objective)
@@ -69,7 +70,7 @@ def _taggings(
                 yield one
 
 
-def _tag_conllu(model: Model, path: str, tally: common.Tally, jobs: int, objective: Objective) -> None:
+def _tag_conllu(model: Model, path: str, tally: Tally, jobs: int, objective: Objective) -> None:
     """Fill the model's column; everything else goes through as it came."""
     column: Any = getattr(model, "column", "xpos")
     kept, source = tee(read_conllu_lines(path))
