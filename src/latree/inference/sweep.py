@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from latree.arrays import Floats, Ints, Longs, starts
+from latree.arrays import Floats, Ints, Longs, ranges, starts
 from latree.inference.forest import PASS, Forest, L, P, R
 from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.jit import OPTIONS, inner, kernel
@@ -296,10 +296,10 @@ def _log_partition(forest: Forest, inside: Messages) -> Floats:
     log_z = np.full(len(forest.root), -np.inf)
     whole = np.flatnonzero(forest.root >= 0)
     root = forest.root[whole]
-    # Sums from one border to the next: every other one is a root's, and a zero at the end lets the last border stand.
-    borders = np.stack([inside.start[root], inside.start[root + 1]], 1).ravel()
+    start, width = inside.start[root], inside.start[root + 1] - inside.start[root]
+    masses = inside.row[ranges(start, width)]
     with np.errstate(divide="ignore"):
-        mass = np.log(np.add.reduceat(np.append(inside.row, 0.0), borders)[::2]) if len(root) else np.zeros(0)
+        mass = np.log(np.add.reduceat(masses, np.cumsum(width) - width)) if len(root) else np.zeros(0)
     log_z[whole] = np.where(mass > -np.inf, mass + inside.scale[root], -np.inf)
     return log_z
 
