@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from latree.errors import InputError as InputError
     from latree.errors import LatreeError as LatreeError
+    from latree.inference.constituents import Listed as Listed
     from latree.inference.results import Constituent as Constituent
     from latree.inference.results import Parse as Parse
     from latree.inference.results import Tagging as Tagging
@@ -72,6 +73,7 @@ _HOME = {
     "InputError": "errors",
     "LabelRules": "text.labels",
     "LatreeError": "errors",
+    "Listed": "inference.constituents",
     "Lvg": "kinds.lvg.model",
     "LvgTagger": "kinds.lvg.model",
     "Parse": "inference.results",

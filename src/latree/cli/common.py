@@ -21,7 +21,7 @@ from latree.text.standard_input import input_waiting
 from latree.text.tokenize import Token, tokens_of
 
 if TYPE_CHECKING:
-    from latree.kinds.model import Model
+    from latree.kinds.model import Model, Sentence
     from latree.report.value import Report
     from latree.text.labels import LabelRules
 
@@ -193,7 +193,7 @@ def _suspected(path: str, lines: Iterable[str]) -> Iterator[str]:
 
 
 def analyse(
-    model: Model, inputs: Sequence[str] | None, sentences: Iterable[Sequence[str]], jobs: int, objective: Any
+    model: Model, inputs: Sequence[str] | None, sentences: Iterable[Sentence], jobs: int, objective: Any
 ) -> Generator[Any, None, None]:
     """The best analysis of every sentence, in batches; from standard input, of what has come."""
     from latree.kinds.jobs import analyse_all

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 
 from latree.cli import common
+from latree.cli.constituents import with_lists
 from latree.cli.rehearsal import compiled_beside
 from latree.cli.status import note
 from latree.cli.tally import Tally
 from latree.errors import LatreeError
 from latree.inference.prune import ACCURATE
 from latree.inference.results import Objective, Parse
-from latree.kinds.model import ForestModel
+from latree.kinds.model import ForestModel, Sentence
 from latree.kinds.parser import Parser
 from latree.kinds.product.model import Product
 
@@ -52,6 +53,13 @@ _SCORES = typer.Option(
 )
 _DRAW = typer.Option(False, "--draw", help="Draw the trees, for people to look at.")
 _ACCURATE = typer.Option(False, "--accurate", help="Consider more trees: slower, for models with subtypes.")
+_CONSTITUENTS = typer.Option(
+    None,
+    "--constituents",
+    metavar="FILE",
+    help="Consider only phrases and tags that are in the trees of this file, in place of the model's pruning: lists "
+    "of trees in brackets with an empty line after each, a list a sentence, as --kbest writes them.",
+)
 _VECTORS = typer.Option(
     False,
     "--vectors",
@@ -78,6 +86,7 @@ def parse(
     accurate: bool = _ACCURATE,
     alone: bool = common.ALONE,
     vectors: bool = _VECTORS,
+    constituents: str = _CONSTITUENTS,
 ) -> None:
     """Parse tokenised sentences, one a line, or with --tokenize ordinary text; trees come out one a line.
 
@@ -86,6 +95,10 @@ def parse(
     """
     if json_lines and draw:
         raise typer.BadParameter("--json excludes --draw: one is for programs, the other for people")
+    if constituents == "-" and "-" in (inputs or ["-"]):
+        raise typer.BadParameter("standard input cannot be both the sentences and --constituents; name a file")
+    if constituents is not None and accurate:
+        raise typer.BadParameter("--constituents is in place of pruning; --accurate has no effect with it")
     context.with_resource(compiled_beside(model or [None], kbest, objective))
     parser = _parser(model, max_length)
     if accurate:
@@ -94,7 +107,8 @@ def parse(
         common.leave_out_pruner(parser)
     writer = _Writer(parser, _with_vectors(parser) if vectors else None, scores, json_lines, draw)
     split = common.splitter(parser, tokenize, wrapped)
-    sentences = common.read_sentences(inputs, form, split=split, labels=parser.labels)
+    plain = common.read_sentences(inputs, form, split=split, labels=parser.labels)
+    sentences = plain if constituents is None else with_lists(plain, constituents, parser.labels)
     tally = Tally(parser, inputs)
     if kbest and jobs > 1:
         note("--kbest runs in one process; --jobs is left aside")
@@ -113,7 +127,7 @@ def parse(
 
 
 def _lists(
-    parser: Parser, sentences: Iterator[Sequence[str]], k: int, objective: Objective
+    parser: Parser, sentences: Iterator[Sentence], k: int, objective: Objective
 ) -> Generator[list[Parse], None, None]:
     for tokens in sentences:
         yield parser.kbest(tokens, k, objective)

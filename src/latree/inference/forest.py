@@ -223,10 +223,11 @@ def _alive(ends: Ints, keep: NDArray[np.bool_], items: int, roots: Ints) -> NDAr
     return alive
 
 
-def trim(piece: Piece) -> Piece:
-    """Drop a piece's items that no whole derivation uses: all of them where there is no derivation."""
+def trim(piece: Piece, keep: NDArray[np.bool_] | None = None) -> Piece:
+    """Drop a piece's items that no whole derivation uses, by those to `keep`: all where there is no derivation."""
     items = len(piece.symbol)
-    alive = _alive(piece.ends, np.ones(len(piece.rule), np.bool_), items, np.array([items - 1], np.int32))
+    made = np.ones(len(piece.rule), np.bool_) if keep is None else keep[piece.ends[:, P]]
+    alive = _alive(piece.ends, made, items, np.array([items - 1], np.int32))
     place = np.append(np.cumsum(alive) - 1, NONE).astype(np.int32)
     seen = np.append(alive, True)
     kept = alive[piece.ends[:, P]] & seen[piece.ends[:, L]] & seen[piece.ends[:, R]]

@@ -15,6 +15,7 @@ from latree import files
 from latree.arrays import Floats, Longs
 from latree.errors import LatreeError, NotTrainedError
 from latree.files import Arrays, Header, ModelFile
+from latree.inference.constituents import Listed
 from latree.inference.derivations import Derivation
 from latree.inference.forest import Forest, Piece
 from latree.inference.forms.sparse import no_statistics, sparse, with_words
@@ -45,7 +46,7 @@ _SHOWN = 60  # characters of what a user gave
 
 
 Item = TypeVar("Item")
-Sentence = str | Sequence[str]  # running text, or the words
+Sentence = str | Sequence[str] | Listed  # running text, or the words, or these with trees that list constituents
 
 
 def batches(items: Iterable[Item], more: Callable[[], bool] = lambda: True) -> Iterator[list[Item]]:
@@ -76,6 +77,7 @@ class Trouble(NamedTuple):
 
 
 NOTHING = Trouble("recovered", "the grammar derives nothing for these words")
+UNLISTED = "no tree has only constituents that are listed; this one is of all constituents"
 
 
 def checked_words(sentence: Any) -> tuple[str, ...]:
@@ -328,6 +330,8 @@ class ForestModel(ABC, Generic[Result]):
 
     def words_of(self, sentence: Sentence) -> tuple[str, ...]:
         """The words of one sentence."""
+        if isinstance(sentence, Listed):
+            sentence = sentence.words
         if not isinstance(sentence, str):
             return checked_words(sentence)
         sentences = self.tokenize(sentence)
@@ -343,23 +347,31 @@ class ForestModel(ABC, Generic[Result]):
     def analyse(self, sentences: str | Iterable[Sentence], objective: Objective = "max-rule") -> Iterator[Result]:
         """One analysis a sentence of a text or a list, in order, streaming."""
         for batch in batches(self.tokenize(sentences) if isinstance(sentences, str) else sentences):
-            yield from self._analyse_batch([self.words_of(sentence) for sentence in batch], objective)
+            yield from self._analyse_batch(batch, objective)
 
-    def _analyse_batch(self, batch: list[tuple[str, ...]], objective: Objective) -> list[Result]:
-        attempts = [self._attempt(tokens) for tokens in batch]
-        good = {k: attempt for k, attempt in enumerate(attempts) if not isinstance(attempt, Trouble)}
+    def _analyse_batch(self, batch: Sequence[Sentence], objective: Objective) -> list[Result]:
+        words = [self.words_of(sentence) for sentence in batch]
+        pairs = zip(batch, words, strict=True)
+        attempts = [self._attempt(one if isinstance(one, Listed) else tokens) for one, tokens in pairs]
         results: dict[int, Result] = {}
-        if good:
+        for listed in (False, True):
+            good = {k: one for k, one in enumerate(attempts) if isinstance(one, Attempt) and one.is_listed == listed}
             search = Search(self, list(good.values()), self.threshold)
-            for which, (k, derivation) in enumerate(zip(good, search.best(objective), strict=True)):
+            for which, (k, derivation) in enumerate(zip(good, search.best(objective) if good else (), strict=True)):
                 if derivation.edges:
-                    results[k] = self._result(batch[k], search, derivation, which)
+                    results[k] = self._result(words[k], search, derivation, which)
+                elif listed:
+                    results[k] = self._without_lists(self._analyse_batch([words[k]], objective))[0]
                 else:
-                    results[k] = self._analyse_loosely(batch[k], good[k], objective)
+                    results[k] = self._analyse_loosely(words[k], good[k], objective)
         for k, attempt in enumerate(attempts):
             if isinstance(attempt, Trouble):
-                results[k] = self._stand_in(batch[k], attempt)
+                results[k] = self._stand_in(words[k], attempt)
         return [results[k] for k in range(len(batch))]
+
+    def _without_lists(self, results: Sequence[Result]) -> list[Result]:
+        """Tell of analyses that are of all constituents, since those that are listed make none."""
+        return [replace(one, status="recovered", reason=UNLISTED) if one.status == "ok" else one for one in results]
 
     def _analyse_loosely(self, tokens: tuple[str, ...], attempt: Attempt, objective: Objective) -> Result:
         """A sentence of which nothing was left by pruning: prune less, in the end not at all."""
@@ -375,8 +387,9 @@ class ForestModel(ABC, Generic[Result]):
         searches = (Search(self, [attempt], threshold * looseness) for looseness in (1.0, *LOOSER))
         return next((search for search in searches if np.isfinite(search.log_z[0])), Search(self, [attempt], 0.0))
 
-    def _attempt(self, tokens: tuple[str, ...]) -> Attempt | Trouble:
+    def _attempt(self, sentence: Sentence) -> Attempt | Trouble:
         """The coarse pass of a sentence, or why there is none."""
+        tokens = self.words_of(sentence)
         if not tokens:
             return Trouble("empty", "no words")
         if len(tokens) > self.max_length:
@@ -394,14 +407,15 @@ class ForestModel(ABC, Generic[Result]):
             raise LatreeError(f"cannot list {k} analyses; ask for one or more")
         if objective == "viterbi" and not self.certifies:
             raise LatreeError(f"of a {self.kind} k-best lists go by max-rule, max-rule-sum, variational or mbr")
-        tokens = self.words_of(sentence)
-        attempt = self._attempt(tokens)
+        tokens, attempt = self.words_of(sentence), self._attempt(sentence)
         if isinstance(attempt, Trouble):
             return [self._stand_in(tokens, attempt)]
         if objective == "viterbi":
-            search, derivations = certified(self, attempt, k, self.threshold)
+            search, derivations = certified(self, attempt, k, 0.0 if attempt.is_listed else self.threshold)
         else:
             search, derivations = self._rank(attempt, k, objective)
+        if not derivations and attempt.is_listed:
+            return self._without_lists(self.kbest(tokens, k, objective))
         if not derivations:
             return [self._stand_in(tokens, NOTHING)]
         return [self._result(tokens, search, derivation, 0) for derivation in search.weighed(derivations)]
@@ -412,7 +426,7 @@ class ForestModel(ABC, Generic[Result]):
         while True:
             search = Search(self, [attempt], threshold)
             found = k_best(search.forest, search.scores(objective), k)
-            if len(found) == k or threshold < 1e-12:
+            if len(found) == k or threshold < 1e-12 or attempt.is_listed:
                 return search, [edges for _, edges in found]
             threshold *= 1e-2
 
@@ -425,16 +439,17 @@ class ForestModel(ABC, Generic[Result]):
 
     def log_prob(self, sentence: Sentence) -> float:
         """log P(w): the sum over everything that the grammar derives; -inf where it derives nothing."""
-        attempt = self._attempt(self.words_of(sentence))
+        attempt = self._attempt(sentence)
         return -np.inf if isinstance(attempt, Trouble) else float(self._search(attempt, self.threshold).log_z[0])
 
     def _sample_given(self, sentence: Sentence, rng: np.random.Generator) -> Result:
         """An analysis drawn from its probability given the words, among those that survive pruning."""
-        tokens = self.words_of(sentence)
-        attempt = self._attempt(tokens)
+        tokens, attempt = self.words_of(sentence), self._attempt(sentence)
         if isinstance(attempt, Trouble):
             return self._stand_in(tokens, attempt)
         search = self._search(attempt, self.threshold)
+        if attempt.is_listed and not len(search.forest.rule):
+            return self._without_lists([self._sample_given(tokens, rng)])[0]
         edges = self._draw(search.forest, attempt.reading, rng)
         return self._result(tokens, search, search.weighed([edges])[0], 0)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from latree.errors import LatreeError
 from latree.inference.chart import Chart, ChartGrammar, chart_grammar, fill_chart
+from latree.inference.constituents import Listed, allowed_by
 from latree.inference.derivations import Derivation
 from latree.inference.forest import Forest, Piece, UnknownRuleError, assemble, from_trees
 from latree.inference.grammar import Grammar, most_frequent_child, tagged_words
@@ -17,7 +18,7 @@ from latree.inference.prune import Cascade, RuleFinder, prune, rule_finder
 from latree.inference.results import Constituent, Objective, Parse
 from latree.kinds.model import ForestModel, Sentence, Trouble, clipped
 from latree.kinds.options import TreeOptions
-from latree.kinds.search import Search
+from latree.kinds.search import Attempt, Search
 from latree.text.binary import Binarization, Node, undo
 from latree.text.formats import detect_format, read_trees
 from latree.text.labels import LabelRules
@@ -65,7 +66,7 @@ class Parser(ForestModel[Parse]):
 
     def posteriors(self, sentence: Sentence, least: float = 1e-3) -> list[Constituent]:
         """Every phrase with at least the given probability, summed over all trees; by span."""
-        attempt = self._attempt(self.words_of(sentence))
+        attempt = self._attempt(sentence)
         if isinstance(attempt, Trouble):
             return []
         search = self._search(attempt, min(least, self.threshold) * 1e-2)
@@ -105,6 +106,17 @@ class Parser(ForestModel[Parse]):
         return Parse(words, self.log_prob_tree(tree), self.log_prob(words), tree=tree)
 
     # -- the coarse pass
+
+    def _attempt(self, sentence: Sentence) -> Attempt | Trouble:
+        """The coarse pass of a sentence; where constituents are listed, limited to those."""
+        attempt = super()._attempt(sentence)
+        if not isinstance(sentence, Listed) or isinstance(attempt, Trouble):
+            return attempt
+        trees = [self._cleaned(tree) for tree in sentence.trees]
+        if other := next((tree for tree in trees if tuple(tree.words()) != sentence.words), None):
+            raise LatreeError(f"a listed tree has other words than its sentence: {clipped(str(other))}")
+        allowed = allowed_by(trees, self.grammar, len(sentence.words))
+        return attempt._replace(coarse=allowed.on_chart(cast(Chart, attempt.coarse)), allowed=allowed)
 
     def coarse(self, reading: Any) -> Chart:
         return fill_chart(self.chart, reading.tags)

@@ -16,6 +16,7 @@ import numpy as np
 from latree.arrays import Floats
 from latree.errors import LatreeError
 from latree.inference import decode
+from latree.inference.constituents import Allowed
 from latree.inference.derivations import Derivation, Derivations
 from latree.inference.forest import PASS, Forest, P, Piece, assemble
 from latree.inference.kbest import k_best
@@ -40,6 +41,11 @@ class Attempt(NamedTuple):
 
     coarse: Coarse
     reading: Reading
+    allowed: Allowed | None = None  # where constituents are listed: nothing else is considered, and nothing pruned
+
+    @property
+    def is_listed(self) -> bool:
+        return self.allowed is not None
 
 
 @dataclass
@@ -58,6 +64,8 @@ class Search:
 
     @cached_property
     def forest(self) -> Forest:
+        if self.is_listed:
+            return assemble([self._listed(one) for one in self.attempts], len(self.model.grammar.rules))
         survivors = assemble([self._pruned(one.coarse) for one in self.attempts], len(self.model.grammar.rules))
         looseness = self.threshold / self.model.threshold if self.model.threshold else 0.0
         return self.model.refine(survivors, self.reading, looseness)
@@ -70,6 +78,16 @@ class Search:
             threshold = threshold * 1e-2 if threshold > 1e-12 else 0.0
             piece = self.model.prune(coarse, threshold)
         return piece
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the constituents are listed, of all sentences."""
+        return all(one.is_listed for one in self.attempts)
+
+    def _listed(self, attempt: Attempt) -> Piece:
+        """All that the listed constituents make."""
+        assert attempt.allowed is not None
+        return attempt.allowed.on_piece(self.model.prune(attempt.coarse, 0.0))
 
     @cached_property
     def opinions(self) -> Sequence[Posteriors]:
@@ -90,7 +108,7 @@ class Search:
     @cached_property
     def log_z(self) -> Floats:
         """log P(w) of every sentence; over what survives pruning, unless the coarse pass has it exactly."""
-        if self.model.certifies:
+        if self.model.certifies and not self.is_listed:
             return np.array([attempt.coarse.log_z for attempt in self.attempts])
         return self.inference.log_z
 

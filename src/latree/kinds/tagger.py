@@ -60,8 +60,7 @@ class Tagger(ForestModel[Tagging]):
 
     def posteriors(self, sentence: Sentence, least: float = 1e-3) -> list[dict[str, float]]:
         """For each word the tags of at least the given probability, the likeliest first."""
-        tokens = self.words_of(sentence)
-        attempt = self._attempt(tokens)
+        tokens, attempt = self.words_of(sentence), self._attempt(sentence)
         if isinstance(attempt, Trouble):
             return []
         search = self._search(attempt, min(least, self.threshold) * 1e-2)

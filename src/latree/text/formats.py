@@ -21,7 +21,7 @@ from conllu.parser import parse_line
 from latree.errors import InputError, LatreeError
 from latree.text.labels import LabelRules
 from latree.text.standard_input import standard_input
-from latree.text.tree import Tree, read_brackets
+from latree.text.tree import Tree, TreeAt, read_bracket_lists, read_brackets
 
 Format = Literal["ptb", "conllu"]
 Column = Literal["upos", "xpos"]
@@ -86,6 +86,12 @@ def read_trees(path: str | Path, rules: LabelRules | None = None) -> Iterator[Tr
     if not any_left:
         reason = "nothing but empty categories" if any_tree else "the file is empty"
         raise LatreeError(f"{_name(path)}: no trees: {reason}")
+
+
+def read_tree_lists(path: str | Path) -> Iterator[list[TreeAt]]:
+    """The lists of trees in a bracket file, as written, with an empty line after each."""
+    with open_text(path) as lines:
+        yield from read_bracket_lists(lines, _name(path))
 
 
 def format_by_name(path: str | Path) -> Format | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import StringIO
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar, overload
 
 from latree.errors import InputError
 
@@ -262,6 +262,27 @@ def read_brackets(lines: Iterable[str], file: str) -> Iterator[Tree]:
     for number, line in enumerate(lines, start=1):
         yield from reader.feed(line, number)
     reader.finish(number)
+
+
+class TreeAt(NamedTuple):
+    """A tree of a file, and the line that it ends in."""
+
+    tree: Tree
+    line: int
+
+
+def read_bracket_lists(lines: Iterable[str], file: str) -> Iterator[list[TreeAt]]:
+    """Lists of trees with an empty line after each, as parsers write their k best; more empty lines say nothing."""
+    reader, trees = _BracketReader(file), list[TreeAt]()
+    number = 0
+    for number, line in enumerate(lines, start=1):
+        trees += (TreeAt(tree, number) for tree in reader.feed(line, number))
+        if trees and not line.strip() and not reader.open:
+            yield trees
+            trees = []
+    reader.finish(number)
+    if trees:
+        yield trees
 
 
 class _Open:
