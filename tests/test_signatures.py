@@ -130,6 +130,7 @@ def test_schemes_by_name() -> None:
     known = {"walked"}.__contains__
     found = {name: make_scheme(name).signature("Walked", True, known) for name in SCHEMES}
     assert found == {
+        "features": "initial-known",
         "neutral": "initial-known",
         "english": "UNK-INITC-KNOWNLC-ed",
         "english4": "UNK-SC-d",
@@ -138,7 +139,7 @@ def test_schemes_by_name() -> None:
 
 
 def test_unknown_scheme_is_named_with_the_choices() -> None:
-    with pytest.raises(LatreeError, match=r"'klingon'.*neutral, english, english4, single"):
+    with pytest.raises(LatreeError, match=r"'klingon'.*features, neutral, english, english4, single"):
         make_scheme("klingon")
 
 

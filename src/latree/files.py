@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,7 +66,7 @@ def compact(values: Floats) -> Floats:
 
 def pack_sparse(name: str, values: Floats) -> Arrays:
     """Mostly zeros, already `compact`: which are not, as bits, and those in single precision."""
-    return {f"{name}.bits": np.packbits(values > 0), f"{name}.values": values[values > 0].astype(np.float32)}
+    return {f"{name}.bits": np.packbits(values != 0), f"{name}.values": values[values != 0].astype(np.float32)}
 
 
 def unpack_places(name: str, arrays: Arrays, size: int) -> tuple[Longs, Floats]:
@@ -83,6 +84,17 @@ def unpack_sparse(name: str, arrays: Arrays, size: int) -> Floats:
     values = np.zeros(size)
     values[place] = kept
     return values
+
+
+def pack_strings(strings: Sequence[str]) -> NDArray[np.uint8]:
+    """Strings as UTF-8 bytes, one a line."""
+    text = "".join(f"{string}\n" for string in strings)
+    return np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
+
+
+def unpack_strings(array: NDArray[np.uint8]) -> tuple[str, ...]:
+    """What `pack_strings` put away."""
+    return tuple(array.tobytes().decode("utf-8", "surrogatepass").split("\n")[:-1])
 
 
 def part_of(prefix: str, arrays: Arrays) -> Arrays:

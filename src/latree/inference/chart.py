@@ -21,6 +21,8 @@ from latree.inference.forest import L, P, R
 from latree.inference.grammar import Grammar
 from latree.jit import inner, kernel
 
+_LANES = 8  # numbers that go through vector instructions together
+
 
 class Links(NamedTuple):
     """Sparse non-negative table."""
@@ -80,20 +82,21 @@ class Chart(NamedTuple):
 
 
 def chart_grammar(grammar: Grammar, prob: Floats) -> ChartGrammar:
-    """Sort a grammar's rules for the chart; `prob` holds one number a rule."""
+    """Sort a grammar's rules for the chart; `prob` holds one number a rule.  Those without any are left out."""
     first_tag = grammar.first_tag
-    parent, left, right = grammar.rules.T
-    binary, top = right != NONE, grammar.rules[:, 0] == 0
+    used = prob[prob > 0]
+    parent, left, right = grammar.rules[prob > 0].T
+    binary, top = right != NONE, parent == 0
     tag_l, tag_r = left >= first_tag, right >= first_tag
     both = binary & ~tag_l & ~tag_r
     lefts, rights = np.unique(left[both]), np.unique(right[both])
 
     def links(rows: NDArray[np.bool_], x: Ints, y: Ints) -> Links:
-        return Links(_columns(parent[rows], x[rows], y[rows]), prob[rows].copy())
+        return Links(_columns(parent[rows], x[rows], y[rows]), used[rows])
 
     def tag_links(rows: NDArray[np.bool_], tag: Ints, child: Ints) -> TagLinks:
         pairs, pair = np.unique(np.stack([parent[rows], child[rows]], 1), axis=0, return_inverse=True)
-        return TagLinks(_columns(*pairs.T), _columns(pair.ravel(), tag[rows] - first_tag), prob[rows].copy())
+        return TagLinks(_columns(*pairs.T), _columns(pair.ravel(), tag[rows] - first_tag), used[rows])
 
     tag_left = tag_links(binary & tag_l & ~tag_r, left, right)
     tag_right = tag_links(binary & ~tag_l & tag_r, right, left)
@@ -329,11 +332,16 @@ def _outside(g: ChartRules, work: _Work, out: _Work, splits: Floats) -> None:
             _both_down(g.both.ends, g.both.prob, above, splits, *below)
 
 
+def _padded(size: int) -> int:
+    """A number of columns that vector instructions divide evenly."""
+    return -(-size // _LANES) * _LANES
+
+
 def _work(g: ChartGrammar, tag: Floats) -> _Work:
     """Make an empty chart of words with these weights of their tags."""
     n, cells = len(tag), len(tag) * (len(tag) + 1) // 2
     base, top = np.zeros((cells, g.inner)), np.zeros((cells, g.inner))
-    by_start, by_end = np.zeros((n, n + 1, len(g.rules.lefts))), np.zeros((n + 1, n, len(g.rules.rights)))
+    by_start, by_end = np.zeros((n, n + 1, len(g.rules.lefts))), np.zeros((n + 1, n, _padded(len(g.rules.rights))))
     work = _Work(
         tag, base, top, by_start, by_end, *(np.zeros((n, len(p))) for p in (g.rules.tag_left, g.rules.tag_right))
     )
@@ -365,7 +373,7 @@ def fill_chart(grammar: ChartGrammar, emissions: Floats, *, with_outside: bool =
     """The chart of one sentence, given P(word | tag) for its words [words, tags]; every word needs some tag."""
     n, scale = len(emissions), emissions.max(1)
     work = _work(grammar, emissions / scale[:, None])
-    splits = np.empty((len(grammar.rules.lefts), len(grammar.rules.rights)))
+    splits = np.empty((len(grammar.rules.lefts), _padded(len(grammar.rules.rights))))
     width, drift = 0, 0.0
     while width < n:
         width, big = _inside(grammar.rules, work, splits, width + 1)

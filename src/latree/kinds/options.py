@@ -17,9 +17,9 @@ class ModelOptions(Options):
 
     seed: int = option(0, "Number that all random choices begin with: the same number gives the same model again.")
     unknown: str = option(
-        "neutral",
-        "How words that training never saw are sorted into classes by their letters: neutral (any language), english "
-        "or english4 (by English endings), single (all in one class).",
+        "features",
+        "What the letters of seldom and unknown words tell: features (any language; endings, beginnings and shape "
+        "together), or one class a word: neutral (any language), english or english4 (by English endings), single.",
     )
     lexicon: LexiconOptions = LexiconOptions()
 

@@ -183,6 +183,7 @@ class LexicalLayout:
             pair_tag=self.column[first],
             pair_count=tied,
             signature_count=compact(signature_count.reshape(-1, columns).astype(np.float64)),
+            tag_columns=self.layout.tag_columns,
         )
 
     def weights(self, rules: Sparse, emissions: Floats) -> Sparse:

@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latree.arrays import NONE, Floats, Longs
-from latree.files import Arrays, Header
+from latree.files import Arrays, Header, pack_strings, unpack_strings
 from latree.lexicon.signatures import Scheme, read_scheme
-from latree.lexicon.words import pack_strings, unpack_strings
 
 _ANY = ""  # the unit of what was not seen with a tag; no word is empty
 UNSEEN = 0.05  # an unseen tag of a known word is so much less likely than that of a word about which nothing is known

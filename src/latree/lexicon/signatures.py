@@ -32,6 +32,7 @@ class Scheme:
     """A way to class unknown words; the same object must class the rare training words and the words to be tagged."""
 
     name = "single"
+    guesses = False  # whether a guesser goes beyond the classes
 
     def signature(self, word: str, first: bool, is_known: IsKnown) -> str:
         """The class of `word`; `first` says that it opens its sentence, where a capital means less."""
@@ -91,12 +92,19 @@ class NeutralScheme(Scheme):
 
     def restore(self, header: Header) -> NeutralScheme:
         endings = header["endings"]
-        return NeutralScheme(**{**header, "endings": None if endings is None else frozenset(endings)})
+        return replace(self, **{**header, "endings": None if endings is None else frozenset(endings)})
 
 
-SCHEMES: dict[str, Scheme] = {
-    scheme.name: scheme for scheme in (NeutralScheme(), EnglishScheme(), EnglishScheme("english4", 4), Scheme())
-}
+@dataclass(frozen=True)
+class FeatureScheme(NeutralScheme):
+    """Classes as the neutral ones, for subtypes to be told by; which tags a word has is said by a `Guesser`."""
+
+    name: str = "features"
+    guesses = True
+
+
+_ALL = (FeatureScheme(), NeutralScheme(), EnglishScheme(), EnglishScheme("english4", 4), Scheme())
+SCHEMES: dict[str, Scheme] = {scheme.name: scheme for scheme in _ALL}
 
 
 def make_scheme(name: str) -> Scheme:

@@ -2,7 +2,8 @@
 
 Two tables of counts say everything: c_TW, how often a tag stood over a word, and c_TS, how often a tag stood over a
 *rare* word of signature S.  Rare words stand in for the unseen ones: their tag distribution p_u is what is believed of
-a word about which nothing else is known.
+a word about which nothing else is known.  Where there is a guesser, it says more than p_u and the class do: which tags
+a seldom or unknown word has by its looks.  Among the subtypes of a tag it is still the class that decides.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from numpy.typing import NDArray
 
 from latree.arrays import NONE, Floats
 from latree.errors import LatreeError
-from latree.files import Arrays, Header, pack_sparse, unpack_sparse
+from latree.files import Arrays, Header, pack_sparse, pack_strings, part_of, unpack_sparse, unpack_strings
+from latree.lexicon.guesser import Guesser
 from latree.lexicon.options import LexiconOptions
 from latree.lexicon.signatures import Scheme, Token, make_scheme, read_scheme
 from latree.text.tokenize import Style
@@ -63,7 +65,8 @@ class Lexicon:
     """Counts of words and signatures under tags; the words stand in the order of their first appearance.
 
     The pairs of word `w` are `pair_tag[word_ptr[w]:word_ptr[w + 1]]` with their counts c_TW in `pair_count`;
-    `signature_count` is c_TS, [signatures, tags].
+    `signature_count` is c_TS, [signatures, tags].  With subtypes each is a column like a tag; the columns of tag t are
+    `tag_columns[t]` to `tag_columns[t + 1]`.
     """
 
     vocabulary: tuple[str, ...]
@@ -74,7 +77,9 @@ class Lexicon:
     signature_count: Floats
     scheme: Scheme
     options: LexiconOptions = LexiconOptions()
-    _rows: dict[int, Floats] = field(default_factory=dict, init=False, repr=False)
+    guesser: Guesser | None = None
+    tag_columns: Integers = field(default_factory=lambda: np.zeros(1, np.int64))  # for the guesser alone
+    _rows: dict[tuple[str, bool], Floats] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def count(
@@ -95,7 +100,9 @@ class Lexicon:
         names = [chosen.signature(word, first, frequency.__contains__) for word, first, _ in rare]
         signatures, signature_count = _signature_counts(names, [tag for *_, tag in rare], tags)
         pairs = _pair_counts(kept, {word: index for index, word in enumerate(frequency)}, tags)
-        return cls(tuple(frequency), signatures, *pairs, signature_count, chosen, options)
+        guesser = Guesser.learn(rare, tags, frequency.__contains__) if chosen.guesses and rare else None
+        columns = np.arange(tags + 1)
+        return cls(tuple(frequency), signatures, *pairs, signature_count, chosen, options, guesser, columns)
 
     def trimmed(self, least: float) -> Lexicon:
         """A lexicon without the pairs of smaller counts; each word keeps its most frequent pair."""
@@ -172,11 +179,9 @@ class Lexicon:
         return table
 
     def tag_given_word(self, word: str, first: bool = False) -> Floats:
-        """P(t|w), [tags]: smoothed counts of a known word, or of the signature of an unknown one."""
+        """P(t|w), [tags]: smoothed counts of a known word, or what its looks say of an unknown one."""
         index = self._index.get(word)
-        if index is None:
-            return np.array(self._signature_posterior[self._signature_row(word, first)])
-        return self._posterior(index).ravel()
+        return self._by_looks(word, first) if index is None else self._posterior(index, first)
 
     def sample_word(self, tag: int, rng: np.random.Generator) -> str:
         """A known word, drawn in proportion to c_TW."""
@@ -204,25 +209,41 @@ class Lexicon:
         return row
 
     def _row(self, word: str, first: bool) -> Floats:
-        """P(w|t), [tags]; known words are kept, since a few of them make most of any text, up to a bound on memory."""
-        index = self._index.get(word)
-        if index is None:
-            unknown: Floats = self._unknown[self._signature_row(word, first)]
-            return unknown
-        row = self._rows.get(index)
+        """P(w|t), [tags]; rows are kept, since a few words make most of any text, up to a bound on memory."""
+        row = self._rows.get((word, first))
         if row is None:
             if len(self._rows) * self.tags * 8 >= _CACHE_BYTES:
                 self._rows.clear()
-            row = self._rows[index] = likelihood(self._posterior(index), self.word_count[index], self.tag_count)[0]
+            index = self._index.get(word)
+            count = 1.0 if index is None else self.word_count[index]
+            row = self._rows[word, first] = likelihood(self.tag_given_word(word, first), count, self.tag_count)
         return row
 
-    def _posterior(self, index: int) -> Floats:
-        """P(t|w) of one known word, [1, tags]; frequent words are hardly smoothed."""
+    def _posterior(self, index: int, first: bool) -> Floats:
+        """P(t|w) of one known word, [tags]; frequent words are hardly smoothed, seldom ones drawn to what they look
+        like."""
         start, end = self.word_ptr[index], self.word_ptr[index + 1]
         counts = np.zeros((1, self.tags))
         counts[0, self.pair_tag[start:end]] = self.pair_count[start:end]
-        often = self.word_count[index] > self.options.often
-        return smooth(counts, self.unseen, self.options.frequent if often else self.options.known)
+        options, count = self.options, self.word_count[index]
+        if self.guesser is not None and count <= options.rare:
+            prior, weight = self._by_looks(self.vocabulary[index], first), options.guessed
+        else:
+            prior, weight = self.unseen, options.frequent if count > options.often else options.known
+        posterior: Floats = smooth(counts, prior, weight)[0]
+        return posterior
+
+    def _by_looks(self, word: str, first: bool) -> Floats:
+        """P(t|w), [tags], of a word of which nothing is known but its letters: by its class, or for a tag as a whole
+        by the guesser and for its subtypes by the class."""
+        by_class: Floats = self._signature_posterior[self._signature_row(word, first)]
+        if self.guesser is None:
+            return by_class
+        guess = self.guesser.guess(word, first, self.is_known)
+        by_tag = np.add.reduceat(by_class, self.tag_columns[:-1])
+        factor = np.divide(guess, by_tag, out=np.zeros_like(guess), where=by_tag > 0)
+        scaled: Floats = by_class * np.repeat(factor, np.diff(self.tag_columns))
+        return scaled / np.sum(scaled)
 
     def _signature_row(self, word: str, first: bool) -> int:
         """The row of a word's signature; the last row stands for signatures without counts."""
@@ -249,6 +270,9 @@ class Lexicon:
         arrays: Arrays = {name: getattr(self, name).astype(kind) for name, kind in _ARRAYS.items()}
         arrays["pair_tag"] = self.pair_tag.astype(np.min_scalar_type(self.tags))  # most of a file are these
         arrays |= pack_sparse("signature_count", self.signature_count.ravel())
+        if self.guesser is not None:
+            arrays["tag_columns"] = self.tag_columns.astype(np.int32)
+            arrays |= {f"guesser.{name}": array for name, array in self.guesser.to_arrays().items()}
         return arrays | {name: pack_strings(getattr(self, name)) for name in _STRINGS}
 
     @classmethod
@@ -262,6 +286,9 @@ class Lexicon:
         else:
             size = len(parts["signatures"]) * header["tags"]
             parts["signature_count"] = unpack_sparse("signature_count", arrays, size).reshape(-1, header["tags"])
+        if "tag_columns" in arrays:
+            parts["tag_columns"] = arrays["tag_columns"].astype(np.int64)
+            parts["guesser"] = Guesser.from_arrays(part_of("guesser.", arrays), len(parts["tag_columns"]) - 1)
         return cls(**parts, scheme=read_scheme(header["scheme"]), options=LexiconOptions.from_json(header["options"]))
 
 
@@ -295,12 +322,3 @@ def _pair_counts(sentences: Sentences, index: Mapping[str, int], tags: int) -> t
     pairs, counts = np.unique(tokens, return_counts=True)
     words, tag = np.divmod(pairs, tags)
     return np.searchsorted(words, np.arange(len(index) + 1)), tag, counts.astype(np.float64)
-
-
-def pack_strings(strings: Sequence[str]) -> NDArray[np.uint8]:
-    text = "".join(f"{string}\n" for string in strings)
-    return np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
-
-
-def unpack_strings(array: NDArray[np.uint8]) -> tuple[str, ...]:
-    return tuple(array.tobytes().decode("utf-8", "surrogatepass").split("\n")[:-1])

@@ -77,11 +77,13 @@ class Subtyped(ForestModel[Any]):
         found.prepare()  # what is made when asked for is made by the copy, not by this
         return found
 
-    def trimmed(self, words: float = 0.03, rules: float = 1e-5) -> Self:
-        """A smaller model, without expected counts of words and probabilities of rules below these."""
+    def trimmed(self, words: float = 0.03, rules: float = 1e-5, unsplit: float = 1e-4) -> Self:
+        """A smaller model, without expected counts of words and probabilities of rules below these; `unsplit` is for
+        rules as they are without subtypes."""
         smaller = copy(self)
         smaller.lexicon = self.lexicon.trimmed(words)
-        smaller.theta = np.where(self.theta < rules, 0.0, self.theta)
+        least = np.where(self.coarse_theta() < unsplit, np.inf, rules)
+        smaller.theta = np.where(self.theta < np.repeat(least, np.diff(self.layout.start)), 0.0, self.theta)
         self.layout.normalise(smaller.theta)
         smaller.prepare()
         return smaller

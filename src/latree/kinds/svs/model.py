@@ -11,7 +11,7 @@ import numpy as np
 
 from latree.arrays import Floats, Longs
 from latree.errors import LatreeError
-from latree.files import Arrays, Header, ModelFile
+from latree.files import Arrays, Header, ModelFile, pack_strings, unpack_strings
 from latree.inference.decode import only
 from latree.inference.derivations import Derivation
 from latree.inference.forest import Forest
@@ -30,7 +30,7 @@ from latree.kinds.svs.relations import HeadBinarization, Relation
 from latree.kinds.svs.training import Concepts
 from latree.kinds.svs.vectors import ConstituentVector, Neighbour, Vector, read_vectors, similarity
 from latree.learning.loop import Training, train
-from latree.lexicon.words import Lexicon, pack_strings, unpack_strings
+from latree.lexicon.words import Lexicon
 from latree.text.binary import Node
 from latree.text.heads import HeadRules
 from latree.text.tree import Tree

@@ -1,0 +1,115 @@
+"""The guesser: its optimum, what it learns, and how the lexicon spreads its opinion over subtypes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.testing import assert_allclose, assert_array_equal
+
+from latree.lexicon.guesser import _PENALTY, Guesser, _fit, _table, features
+from latree.lexicon.options import LexiconOptions
+from latree.lexicon.signatures import Token
+from latree.lexicon.words import Lexicon
+
+VERB, NOUN, OTHER = 0, 1, 2
+STEMS = [f"{a}{b}" for a in "bcdfhjklmn" for b in "ae"]
+
+
+def nothing_known(word: str) -> bool:
+    return False
+
+
+def rare_tokens() -> list[Token]:
+    """Words in -ting are verbs; words in -rag are nouns, but for those that begin with un-."""
+    verbs = [(f"{stem}ting", False, VERB) for stem in STEMS]
+    nouns = [(f"{stem}rag", False, NOUN) for stem in STEMS]
+    return verbs + nouns + [(f"un{stem}rag", False, OTHER) for stem in STEMS]
+
+
+def lexicon(options: LexiconOptions | None = None) -> Lexicon:
+    often = [("the", OTHER)] * 30
+    return Lexicon.count([often, *([(word, tag)] for word, _, tag in rare_tokens())], 3, "features", options)
+
+
+def test_features_of_a_word() -> None:
+    shown = features("Ex-Sailors", False, nothing_known)
+    assert {
+        "shape capital-dash",
+        "length 8",
+        "-s",
+        "-ailors",
+        "capital -ors",
+        "e-",
+        "ex-s-",
+        "ex -",
+        "- sailors",
+    } <= set(shown)
+    assert "-sailors" not in shown
+    assert features("", False, nothing_known)  # an empty word has some too
+
+
+def test_weights_are_a_stationary_point_of_the_penalised_likelihood() -> None:
+    tokens = rare_tokens()
+    shown = [features(word, first, nothing_known) for word, first, _ in tokens]
+    table = _table(shown, sorted({feature for row in shown for feature in row}))
+    counts = np.eye(3)[[tag for *_, tag in tokens]]
+    weights = _fit(table, counts)
+    odds = np.exp(table @ weights)
+    slope = table.T @ (odds / odds.sum(1, keepdims=True) - counts) + _PENALTY * weights
+    assert np.abs(slope).max() < 1e-2 * len(tokens) ** 0.5
+
+
+def test_endings_and_beginnings_weigh_in_together() -> None:
+    guesser = Guesser.learn(rare_tokens(), 3, nothing_known)
+    for word, tag in (("zoting", VERB), ("zorag", NOUN), ("unzorag", OTHER)):
+        guess = guesser.guess(word, False, nothing_known)
+        assert_allclose(guess.sum(), 1.0)
+        assert int(np.argmax(guess)) == tag
+
+
+def test_an_unknown_word_has_the_tags_of_the_guess() -> None:
+    words = lexicon()
+    assert words.guesser is not None
+    guess = words.guesser.guess("unzorag", False, words.is_known)
+    assert_allclose(words.tag_given_word("unzorag"), guess)
+    assert_allclose(words.emissions(["the", "unzorag"])[1], guess / words.tag_count)
+
+
+def test_a_rare_word_is_drawn_to_the_guess_and_a_frequent_one_is_not() -> None:
+    words = lexicon(LexiconOptions(guessed=2.0))
+    assert words.guesser is not None
+    guess = words.guesser.guess("barag", False, words.is_known)
+    assert_allclose(words.tag_given_word("barag"), (np.eye(3)[NOUN] + 2.0 * guess) / 3.0)
+    assert_allclose(words.tag_given_word("the"), replace(words, guesser=None).tag_given_word("the"))
+
+
+def test_subtypes_of_a_tag_are_told_apart_by_the_class() -> None:
+    """With each tag's counts spread over two columns, a tag keeps its probability and its columns their proportion."""
+    whole, share = lexicon(), np.array([0.25, 0.75])
+    assert whole.guesser is not None
+    split = replace(
+        whole,
+        word_ptr=2 * whole.word_ptr,
+        pair_tag=(2 * whole.pair_tag[:, None] + np.arange(2)).ravel(),
+        pair_count=(whole.pair_count[:, None] * share).ravel(),
+        signature_count=(whole.signature_count[:, :, None] * share).reshape(len(whole.signatures), -1),
+        tag_columns=2 * whole.tag_columns,
+    )
+    for word in ("zorag", "barag", "the"):
+        by_tag = split.tag_given_word(word).reshape(3, 2)
+        assert_allclose(by_tag.sum(1), whole.tag_given_word(word))
+        assert_allclose(by_tag, by_tag.sum(1, keepdims=True) * share)
+
+
+def test_a_file_keeps_the_guesser_to_the_bit() -> None:
+    words = lexicon()
+    again = Lexicon.from_arrays(words.to_arrays(), words.header())
+    sentence = ["the", "barag", "unzorag", "X-1"]
+    assert_array_equal(again.emissions(sentence), words.emissions(sentence))
+
+
+def test_no_rare_words_no_guesser() -> None:
+    words = Lexicon.count([[("the", 0)] * 30], 1, "features", LexiconOptions(rare=3))
+    assert words.guesser is None
+    assert words.emissions(["unheard"])[0, 0] > 0
