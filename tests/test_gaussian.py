@@ -15,7 +15,7 @@ from latree.arrays import NONE, Floats, Ints
 from latree.inference.chart import chart_grammar, fill_chart
 from latree.inference.forest import PASS, Forest, L, P, Piece, R, assemble, from_trees, restrict
 from latree.inference.forms.sparse import zeros_like as no_counts
-from latree.inference.gaussian.limits import NO_LIMIT, ComponentLimit, _allowed, _keep_heaviest
+from latree.inference.gaussian.limits import NO_LIMIT, ComponentLimit, _keep_heaviest, how_many_kept
 from latree.inference.gaussian.mixtures import Mixtures, components, no_statistics, zeros_like
 from latree.inference.gaussian.overlaps import _exponentials
 from latree.inference.gaussian.slots import slot_forest
@@ -588,11 +588,11 @@ def test_outside_scores_are_limited_too(kind: str) -> None:
 def test_what_is_allowed() -> None:
     """With the constants of the paper, and where the count is just at the threshold."""
     paper = ComponentLimit(40, 50, 0.35)
-    assert [_allowed(k, paper) for k in (0, 1, 40, 41, 44, 100, 720, 10000)] == [0, 1, 40, 41, 43, 45, 50, 50]
-    assert [_allowed(k, hard(40)) for k in (3, 40, 41, 500)] == [3, 40, 40, 40]
-    assert [_allowed(k, ComponentLimit(0, 5, 1.0)) for k in (1, 5, 6)] == [1, 5, 5]
-    assert [_allowed(k, ComponentLimit(0, 5, 0.0)) for k in (1, 6)] == [1, 1]
-    assert _allowed(41, ComponentLimit(40, 90, 0.9)) == 41
+    assert [how_many_kept(k, paper) for k in (0, 1, 40, 41, 44, 100, 720, 10000)] == [0, 1, 40, 41, 43, 45, 50, 50]
+    assert [how_many_kept(k, hard(40)) for k in (3, 40, 41, 500)] == [3, 40, 40, 40]
+    assert [how_many_kept(k, ComponentLimit(0, 5, 1.0)) for k in (1, 5, 6)] == [1, 5, 5]
+    assert [how_many_kept(k, ComponentLimit(0, 5, 0.0)) for k in (1, 6)] == [1, 1]
+    assert how_many_kept(41, ComponentLimit(40, 90, 0.9)) == 41
 
 
 def test_of_equal_components_the_first_are_kept() -> None:

@@ -28,7 +28,7 @@ NO_LIMIT = ComponentLimit(0, 0, 0.0)  # known by k_max = 0: everything is kept, 
 
 
 @kernel
-def _allowed(count: int, limit: ComponentLimit) -> int:
+def how_many_kept(count: int, limit: ComponentLimit) -> int:
     """How many of so many components are kept."""
     if count <= limit.k_min:
         return count
@@ -40,7 +40,7 @@ def _keep_heaviest(weight: Floats, coefficient: Floats, limit: ComponentLimit) -
     """Set the coefficients of the others to zero; of equal weights the first are kept.  NaN is not touched: it must
     show."""
     count, size = int(np.count_nonzero(weight)), len(weight)
-    allowed = _allowed(count, limit)
+    allowed = how_many_kept(count, limit)
     if allowed == count:
         return
     bound = np.partition(weight, size - allowed)[size - allowed]

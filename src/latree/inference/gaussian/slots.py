@@ -86,8 +86,8 @@ def slot_forest(forest: Forest, entry_rule: Longs, size: Longs) -> SlotForest:
     `entry_rule[e]` is the lexical rule of the forest's lexical entry e, numbered after the grammar's rules; edges of
     entries without a rule (NONE) are left out.  `size[r]` is how many components rule r has.
     """
-    rule, link = _global_rules(forest, entry_rule), _links(forest)
-    items, kept = len(forest.symbol), rule != _ABSENT
+    rule, link = global_rules(forest, entry_rule), _links(forest)
+    items, kept = len(forest.symbol), rule != ABSENT
     parent = np.where(kept, forest.ends[:, P], NONE)
     child = np.where((kept & ~link)[:, None], forest.ends, NONE)
     if np.any(forest.symbol[child[:, L:][child[:, L:] >= 0]] == 0):
@@ -145,12 +145,12 @@ def resized(slots: SlotForest, size: Longs) -> SlotForest:
     )
 
 
-_ABSENT = -2  # an edge whose lexical entry has no rule
+ABSENT = -2  # an edge whose lexical entry has no rule
 
 
-def _global_rules(forest: Forest, entry_rule: Longs) -> Ints:
-    """PASS, a rule of the grammar, a lexical rule, or _ABSENT."""
-    entry = np.append(np.where(entry_rule == NONE, _ABSENT, entry_rule), _ABSENT)
+def global_rules(forest: Forest, entry_rule: Longs) -> Ints:
+    """PASS, a rule of the grammar, a lexical rule, or ABSENT."""
+    entry = np.append(np.where(entry_rule == NONE, ABSENT, entry_rule), ABSENT)
     lexical = forest.rule >= forest.rules
     return np.where(lexical, entry[np.where(lexical, forest.rule - forest.rules, -1)], forest.rule).astype(np.int32)
 
