@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from latree import Hmm, LatreeError, Pcfg, Tree, load, read_trees
+from latree.cli.kind_options import options_from
 from latree.data import toy
 from latree.inference.prune import ACCURATE
-from latree.kinds.gm_lveg import GmLvegOptions
+from latree.kinds.gm_lveg import KIND, GmLvegOptions
 from latree.kinds.gm_lveg.model import GmLveg, GmLvegTagger
+from latree.kinds.gm_lveg.paper import PAPER
 from latree.kinds.gm_lveg.start import Cube, from_subtypes, points
 from latree.kinds.gm_lveg.training import Learner
 from latree.kinds.lvg import LvgOptions
@@ -202,6 +206,89 @@ def test_gold_trees_are_not_limited(trees: list[Tree], lvg: Lvg) -> None:
         learner = Learner(model.components, model.mixtures, options)
         seen.append([learner.gradient(batch)[0] for batch in model.batches(model.examples(model.prepare_data(trees)))])
     assert all(exact < limited for exact, limited in zip(*seen, strict=True))
+
+
+def test_mixtures_without_merging(trees: list[Tree], tmp_path: Path) -> None:
+    """All components are apart in training and in parsing, and the gold tree's are cut as well."""
+    short = [tree for tree in trees if len(tree.words()) <= 6][:12]
+    options = replace(SMALL, k_min=4, k_max=6, theta=0.35, parse_k_min=3, pruner="pcfg", unmerged="all", epochs=1)
+    model = GmLveg(options=options).fit(short)
+    model.save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    merged = copy(again)
+    merged.options = replace(options, unmerged="no", k_max=0, k_min=0, parse_k_min=None)  # type: ignore[attr-defined]
+    for tree in short:
+        cut, exact = again.log_prob_tree(tree), merged.log_prob_tree(tree)  # type: ignore[attr-defined]
+        assert cut < exact
+        assert again.parse(tree.words()).status == "ok"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("unmerged", ["edges", "all"])
+def test_without_limits_training_is_the_same_unmerged(trees: list[Tree], unmerged: str) -> None:
+    short = [tree for tree in trees if len(tree.words()) <= 6][:12]
+    parts = []
+    for way in ("no", unmerged):
+        options = replace(SMALL, pruner="pcfg", unmerged=way, alone=True)  # type: ignore[arg-type]
+        parts.append(GmLveg(options=options).fit(short).mixtures)
+    for one, other in zip(*parts, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-4)
+
+
+# -- pruners
+
+
+def test_the_treebank_grammar_as_the_pruner(trees: list[Tree], tmp_path: Path) -> None:
+    """At a threshold of the user's, in training and in parsing, also after a file."""
+    model = GmLveg(options=replace(SMALL, pruner="pcfg", p_min=1e-6, epochs=1, alone=True)).fit(trees)
+    model.save(tmp_path / "m")
+    for one in (model, load(tmp_path / "m")):
+        assert isinstance(one, GmLveg)
+        assert isinstance(one.pruner, Pcfg)
+        assert (one.threshold, one.pruner.threshold, one.joint) == (1e-6, 1e-6, False)
+    edges = []
+    for p_min in (1e-3, 1e-6):
+        fresh = GmLveg(options=replace(SMALL, p_min=p_min, epochs=0), pruner=Pcfg().fit(trees)).fit(trees)
+        edges.append(sum(batch.all.edges for batch in fresh.batches(fresh.examples(fresh.prepare_data(trees)))))
+    assert edges[0] < edges[1]
+
+
+def test_a_threshold_of_the_first_pass(trees: list[Tree], lvg: Lvg, tagged: list[tuple[list[str], list[str]]]) -> None:
+    model = GmLveg(options=replace(SMALL, p_min=1e-7, epochs=0), pruner=lvg).fit(trees)
+    assert isinstance(model.pruner, Lvg)
+    assert (model.threshold, model.pruner.cascade.chart) == (1e-7, 1e-7)
+    assert model.pruner.cascade.levels == lvg.cascade.levels
+    assert lvg.cascade.chart != 1e-7  # it is not the user's to be changed
+    tagger = GmLvegTagger(options=replace(SMALL, p_min=0.0, epochs=0)).fit(tagged)
+    assert (tagger.threshold, tagger.pruner.threshold) == (0.0, 0.0)
+    assert tagger.tag(tagged[0][0])
+
+
+# -- the paper
+
+MODEL = {"dim": 3, "components": 4, "word_components": 4, "covariance": "spherical", "unknown": "english", "rare": 1}
+START = {"start": "treebank", "alpha": 8.0, "spread": 0.05, "grow": 0}
+STEPS = {"memory": 0.0, "rate": 0.01, "batch": 180, "alone": True, "paper": True, "looseness": 1.0}
+PRUNING = {"pruner": "pcfg", "p_min": 1e-5, "k_min": 40, "parse_k_min": 20, "k_max": 50, "theta": 0.35}
+NO_PRUNING = {"pruner": "lvg", "p_min": 0.0, "k_min": 0, "parse_k_min": None, "k_max": 0, "theta": 1.0}
+PARSING = MODEL | START | STEPS | PRUNING | {"epochs": 15, "max_length": 50}
+TAGGING = MODEL | START | STEPS | NO_PRUNING | {"epochs": 20, "max_length": 20_000}
+
+
+@pytest.mark.parametrize(("tags", "expected"), [(False, PARSING), (True, TAGGING)])
+def test_the_preset_is_the_paper_s(tags: bool, expected: dict[str, Any]) -> None:
+    options = options_from(KIND, {"paper": True}, tags=tags)
+    assert {name: getattr(options, name) for name in expected} == expected
+    assert set(PAPER) | {"paper"} == set(expected)
+    assert all(stated.source for stated in PAPER.values())
+    assert type(options).from_json(options.to_json()) == options
+
+
+def test_options_go_before_the_preset() -> None:
+    preset: Any = options_from(KIND, {"paper": True}, tags=False)
+    assert options_from(KIND, {"epochs": 3, "paper": True, "k_max": 0}, tags=False) == replace(
+        preset, epochs=3, k_max=0
+    )
+    assert options_from(KIND, {"epochs": 3}, tags=False) == GmLvegOptions(epochs=3)
 
 
 def test_limits_that_make_no_sense() -> None:

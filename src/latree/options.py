@@ -20,6 +20,14 @@ Model = Literal["parser", "tagger"]
 SAME: Any = object()  # as a tagger's default: it is everybody's
 
 
+@dataclass(frozen=True, eq=False)
+class Preset:
+    """Values of other fields that come with a switch; whatever else is given goes before them."""
+
+    parser: Mapping[str, Any]
+    tagger: Mapping[str, Any]
+
+
 @dataclass(frozen=True)
 class About:
     """What is known about an option beside its type and default."""
@@ -33,6 +41,7 @@ class About:
     only: Model | None = None  # who has a use for it
     needs: tuple[str, str] | None = None  # another option, and the value without which this has no effect
     read: Callable[[str], Any] | None = None  # makes the value of what the user writes
+    preset: Preset | None = None  # of a switch: what it sets beside itself
 
 
 def option(default: Any, help: str, **more: Any) -> Any:
@@ -88,6 +97,15 @@ class Options:
         """Make options for a tagger, whose defaults differ here and there."""
         defaults = {path: other for path, one in walk(cls) if (other := _tagger_default(one)) is not SAME}
         return replace(changed(cls(), defaults), **changes)
+
+    def given(self, changes: Mapping[str, Any], *, tags: bool) -> Self:
+        """Copy with other values; presets among them come first, so that the rest goes before what they set."""
+        start: dict[str, Any] = {}
+        for one in fields(self):
+            described = about(one)
+            if described is not None and described.preset is not None and changes.get(one.name):
+                start |= described.preset.tagger if tags else described.preset.parser
+        return replace(self, **start | dict(changes))
 
 
 def _read_json(one: Field[Any], value: Any) -> Any:

@@ -107,6 +107,7 @@ def options_from(kind: Kind, values: Mapping[str, Any], *, tags: bool) -> ModelO
             raise typer.BadParameter(f"{flag} is for {names}; {kind.name} has no use for it")
         _check(mine[name], said, mine, tags)
     start = kind.trained_options.for_tagger() if tags else kind.trained_options()
+    start = start.given({name: True for name in said if mine[name].about.preset is not None}, tags=tags)
     read = {mine[name]: mine[name].about.read for name in said}
     changes = {one.path: said[one.name] if make is None else make(said[one.name]) for one, make in read.items()}
     return changed(start, dict(sorted(changes.items(), key=lambda change: len(change[0]))))

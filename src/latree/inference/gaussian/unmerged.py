@@ -40,6 +40,10 @@ class UnmergedForest(NamedTuple):
     rule: Ints  # [edges] PASS, ABSENT, or a rule, lexical ones numbered after the grammar's
     apart: Apart
 
+    @property
+    def edges(self) -> int:
+        return len(self.rule)
+
 
 def unmerged_forest(forest: Forest, entry_rule: Longs, apart: Apart) -> UnmergedForest:
     """View a forest by its rules; `entry_rule` is as for `slot_forest`."""
@@ -61,6 +65,17 @@ def unmerged_infer(
     sweep = _Sweep(seen, components, weights, limit, potentials)
     log_z = sweep.up()
     return GaussianInference(log_z, sweep.down(log_z, stats), stats)
+
+
+def unmerged_log_z(
+    seen: UnmergedForest,
+    components: Components,
+    weights: Mixtures,
+    limit: ComponentLimit = NO_LIMIT,
+    potentials: Potentials = NO_POTENTIALS,
+) -> Floats:
+    """log Z of every sentence."""
+    return _Sweep(seen, components, weights, limit, potentials).up()
 
 
 class _Message(NamedTuple):

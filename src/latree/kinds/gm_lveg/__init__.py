@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from latree.errors import LatreeError
+from latree.kinds.gm_lveg.paper import PRESET
 from latree.kinds.options import TreebankOptions
 from latree.kinds.registry import Kind
-from latree.options import constant, option
+from latree.options import option
 
 Covariance = Literal["diagonal", "spherical"]
+Apart = Literal["edges", "all"]  # which equal Gaussians of a mixture are kept apart
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,13 @@ class GmLvegOptions(TreebankOptions):
     unless `alpha` is given (the paper's is 8); epochs are averaged.
     """
 
+    paper: bool = option(
+        False,
+        "As in the paper: its values for all options that are not given.  Trees: vectors of 3 numbers, 4 Gaussians, "
+        "15 epochs, pruning by the treebank's grammar (pcfg) at 1e-5 and of Gaussians; then parse with --constituents, "
+        "200 trees a sentence.  Tags: 20 epochs, nothing pruned.",
+        preset=PRESET,
+    )
     rounds: int = option(
         4,
         "Rounds of split and merge of the grammar with subtypes (lvg) that says what is worth considering.",
@@ -61,15 +70,42 @@ class GmLvegOptions(TreebankOptions):
     k_max: int = option(
         0, "Cut every mixture that comes up in a sentence to so many Gaussians, for speed; 0: none is cut.", least=0
     )
+    parse_k_min: int | None = option(None, "--k-min in parsing.", least=0, shown="--k-min", only="parser")
     theta: float = option(
         1.0,
         "How much is cut between --k-min and --k-max: of k Gaussians about k-min + k ** theta stay.",
         least=0.0,
         most=1.0,
     )
-    word_components: int = constant(1, tagger=2)  # K_r of lexical rules, at first
+    unmerged: Literal["no", "edges", "all"] = option(
+        "no",
+        "Cut mixtures as the paper does, for reference: equal Gaussians are not merged before, and gold trees are cut "
+        "too.  edges: those of other split points are apart, as in the authors' program; all: also those of other "
+        "Gaussians of the children, as in the paper's equations.  For short sentences: it is very slow.",
+        only="parser",
+    )
+    pruner: Literal["lvg", "pcfg"] = option(
+        "lvg",
+        "The model that says what is worth considering: a grammar with subtypes (lvg), or the treebank's rules (pcfg).",
+        only="parser",
+    )
+    p_min: float | None = option(
+        None,
+        "Drop what has a smaller probability than this in the first pass of pruning, in training (where --looseness "
+        "multiplies it) and after; 0: nothing.",
+        least=0.0,
+        most=1.0,
+        shown="0.001, with --pruner pcfg 0.005, for a tagger 0.0001",
+    )
+    alone: bool = option(False, "Decide by the mixtures alone, not together with the model that prunes.")
+    alpha: float | None = option(
+        None,
+        "Mixtures begin with so many times the probability of their rule in each Gaussian.",
+        least=1e-9,
+        shown="such that the grammar begins as the treebank's",
+    )
+    word_components: int = option(1, "Gaussians that the mixture of a word under a tag begins with.", least=1, tagger=2)
     start_rounds: int = 3  # of the grammar with subtypes, where training begins there
-    alpha: float | None = None  # rho = alpha P(r) at first; None: such that the grammar begins as the treebank PCFG
     spread: float = 0.05  # means begin within this of zero
     memory: float = 0.6  # what is scored and kept is a running mean over epochs: this share of it is the mean before
     clip: float = 5.0  # no part of a batch's mean gradient exceeds this
@@ -78,10 +114,16 @@ class GmLvegOptions(TreebankOptions):
     most_log_sd: float = 2.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.k_min <= self.k_max:
-            raise LatreeError(f"k_min, {self.k_min}, must lie between 0 and k_max, {self.k_max}")
+        for k_min in (self.k_min, self.parse_k_min or 0):
+            if self.k_max and not 0 <= k_min <= self.k_max:
+                raise LatreeError(f"k_min, {k_min}, must lie between 0 and k_max, {self.k_max}")
         if not 0 <= self.theta <= 1:
             raise LatreeError(f"theta, {self.theta}, must lie between 0 and 1")
+
+    @property
+    def apart(self) -> Apart | None:
+        """Which equal Gaussians are kept apart; None: they are merged."""
+        return None if self.unmerged == "no" else self.unmerged
 
     @property
     def wide(self) -> int:
@@ -103,5 +145,5 @@ KIND = Kind(
     report="latree.kinds.gm_lveg.report:report",
     multiplies=True,
     joins_pruner=True,
-    pruners=("lvg", "hmm"),
+    pruners=("lvg", "pcfg", "hmm"),
 )

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,14 +20,16 @@ from latree.errors import LatreeError
 from latree.files import Arrays, Header, ModelFile, part_of
 from latree.inference.forest import Forest
 from latree.inference.gaussian.mixtures import Components, Mixtures, no_statistics
-from latree.inference.gaussian.slots import SlotForest, slot_forest
-from latree.inference.gaussian.sweeps import GaussianInference, gaussian_infer, gaussian_log_z
+from latree.inference.gaussian.seen import Seen, infer_seen, log_z_seen, see
+from latree.inference.gaussian.sweeps import GaussianInference
 from latree.kinds.gm_lveg import GmLvegOptions
 from latree.kinds.gm_lveg.start import Cube, Start, from_subtypes, from_treebank, make_components
 from latree.kinds.gm_lveg.training import Batch, Epochs, component_limit
 from latree.kinds.hmm.model import Hmm
 from latree.kinds.lvg.model import Lvg
+from latree.kinds.options import TreeOptions
 from latree.kinds.parser import Parser
+from latree.kinds.pcfg.model import Pcfg
 from latree.kinds.pruned import Example, PrunedModel, PrunedParser, PrunedReading, PrunedTagger, by_length
 from latree.learning.loop import Progress, Training, train
 from latree.lexicon.lexical_rules import UNSEEN
@@ -48,6 +51,21 @@ class GaussianModel(PrunedModel):
     options: GmLvegOptions
     components: Components
     mixtures: Mixtures
+
+    def __init__(self, options: GmLvegOptions | None = None, **more: Any) -> None:
+        super().__init__(options, **more)
+        if self.options.alone:
+            self.joint = False
+
+    def adopt(self, pruner: Any) -> None:
+        """Take over the pruner's model of the treebank, and have it prune by the threshold of the options."""
+        super().adopt(pruner)
+        if self.options.p_min is not None:
+            mine: Any = copy(pruner)  # another model may have the same one
+            if getattr(mine, "cascade", None) is not None:
+                mine.cascade = replace(mine.cascade, chart=self.options.p_min)
+            mine.threshold = self.threshold = self.options.p_min
+            self.pruner = mine
 
     # -- training
 
@@ -90,8 +108,8 @@ class GaussianModel(PrunedModel):
     def _batch(self, examples: Sequence[Example]) -> Batch:
         gold, forest = self.forests(examples, self.options.looseness)
         entry_rule = np.concatenate([self._rule_numbers(one.words, seen=True).ravel() for one in examples])
-        slots = [slot_forest(one, entry_rule, self.components.size) for one in (gold, forest)]
-        return Batch.of(slots[0], slots[1], self.components)
+        seen = [see(one, entry_rule, self.components.size, self.options.apart) for one in (gold, forest)]
+        return Batch.of(seen[0], seen[1], len(examples), self.components)
 
     def _rule_numbers(self, words: Sequence[str], *, seen: bool = False) -> Longs:
         """[words, tags] the lexical rule of each, numbered after the grammar's rules; NONE where there is none."""
@@ -103,18 +121,20 @@ class GaussianModel(PrunedModel):
     def read(self, tokens: Sequence[str]) -> GaussianReading:
         return GaussianReading(self.pruner.read(tokens), self._rule_numbers(tokens))
 
-    def _slots(self, forest: Forest, reading: GaussianReading) -> SlotForest:
-        return slot_forest(forest, reading.rule.ravel(), self.components.size)
+    def _seen(self, forest: Forest, reading: GaussianReading) -> Seen:
+        return see(forest, reading.rule.ravel(), self.components.size, self.options.apart)
 
     def infer(self, forest: Forest, reading: GaussianReading) -> GaussianInference:
-        slots, nothing = self._slots(forest, reading), no_statistics(self.mixtures)
-        limit, potentials = component_limit(self.options), self.potentials(forest, reading).on_edges(forest)
-        return gaussian_infer(slots, self.components, self.mixtures, nothing, limit, potentials)
+        seen, nothing = self._seen(forest, reading), no_statistics(self.mixtures)
+        limit = component_limit(self.options, parsing=True)
+        potentials = self.potentials(forest, reading).on_edges(forest)
+        return infer_seen(seen, self.components, self.mixtures, nothing, limit, potentials)
 
     def log_inside(self, forest: Forest, reading: GaussianReading) -> Floats:
-        """Exact, since it is asked of single trees: with a limit on components it may be above log Z of all."""
-        slots, potentials = self._slots(forest, reading), self.potentials(forest, reading).on_edges(forest)
-        return gaussian_log_z(slots, self.components, self.mixtures, potentials=potentials)
+        """Of single trees: where these are exact (`component_limit`) it may be above log Z of all."""
+        limit = component_limit(self.options, parsing=True, gold=True)
+        potentials = self.potentials(forest, reading).on_edges(forest)
+        return log_z_seen(self._seen(forest, reading), self.components, self.mixtures, limit, potentials)
 
     def _draw(self, forest: Forest, reading: GaussianReading, rng: np.random.Generator) -> list[int]:
         raise LatreeError("continuous subtypes cannot be gone through one by one; trees are drawn from other kinds")
@@ -168,8 +188,11 @@ class GmLveg(GaussianModel, PrunedParser):
         super().__init__(options, pruner=pruner, **changes)
         self.source = source
 
-    def make_pruner(self) -> Lvg:
-        return Lvg(**self.options.shared("rounds"))
+    def make_pruner(self) -> Parser:
+        if self.options.pruner == "lvg":
+            return Lvg(**self.options.shared("rounds"))
+        shared = self.options.shared()
+        return Pcfg(**{one.name: shared[one.name] for one in fields(TreeOptions)})
 
     def fit_pruner(self, data: list[Node], training: Training) -> None:
         """Train the pruner; what it is on the way, after so many rounds, serves as the source."""
@@ -183,7 +206,8 @@ class GmLveg(GaussianModel, PrunedParser):
         super().fit_pruner(data, replace(training, watch=watch))
         if self.options.start == "subtypes" and self.source is None:
             # The pruner was trained already, or has fewer rounds, or its training was taken up after that round.
-            self.source = Lvg(self.pruner.options, rounds=rounds) if fresh else self._default_source(rounds)
+            as_pruner = fresh and isinstance(self.pruner, Lvg)
+            self.source = Lvg(self.pruner.options, rounds=rounds) if as_pruner else self._default_source(rounds)
             self.source.learn(data, Training(training.watch))
 
     def _default_source(self, rounds: int) -> Lvg:

@@ -15,10 +15,9 @@ import numpy as np
 from latree.arrays import NONE, Longs, ranges
 from latree.errors import LatreeError
 from latree.files import Arrays, part_of
-from latree.inference.gaussian.limits import ComponentLimit
+from latree.inference.gaussian.limits import NO_LIMIT, ComponentLimit
 from latree.inference.gaussian.mixtures import Components, Mixtures
-from latree.inference.gaussian.slots import SlotForest, resized
-from latree.inference.gaussian.sweeps import gaussian_infer
+from latree.inference.gaussian.seen import Seen, infer_seen, rules_in, with_sizes
 from latree.kinds.gm_lveg import GmLvegOptions
 from latree.kinds.gm_lveg.growth import (
     GROWTH,
@@ -40,34 +39,40 @@ if TYPE_CHECKING:
     from latree.kinds.gm_lveg.model import GaussianModel
 
 
-def component_limit(options: GmLvegOptions) -> ComponentLimit:
-    """The limit on the components of messages in forests of all trees; a single tree's are few, and never pruned."""
-    return ComponentLimit(options.k_min, options.k_max, float(options.theta))
+def component_limit(options: GmLvegOptions, *, parsing: bool = False, gold: bool = False) -> ComponentLimit:
+    """The limit on the components of messages, in training or in parsing.
+
+    Of a single tree they are few, and never pruned, unless equal ones are kept apart.
+    """
+    if gold and options.apart is None:
+        return NO_LIMIT
+    k_min = options.k_min if options.parse_k_min is None or not parsing else options.parse_k_min
+    return ComponentLimit(k_min, options.k_max, float(options.theta))
 
 
 LEAST_LOG_RHO = float(np.log(1e-10))
 
 
 class Batch(NamedTuple):
-    """Some sentences' forests, as slots see them, and which parameters they have a say in."""
+    """Some sentences' forests, as mixtures see them, and which parameters they have a say in."""
 
-    gold: SlotForest
-    all: SlotForest
+    gold: Seen
+    all: Seen
     sentences: int
     components: Longs
     slots: Longs
 
     @classmethod
-    def of(cls, gold: SlotForest, all_: SlotForest, components: Components) -> Batch:
-        rules = np.unique(np.concatenate([side for f in (gold, all_) for side in (f.side_rule, f.side_word)]))
-        rules = rules[rules != NONE]
+    def of(cls, gold: Seen, all_: Seen, sentences: int, components: Components) -> Batch:
+        rules = np.union1d(rules_in(gold), rules_in(all_))
         touched = ranges(components.first[rules], components.size[rules])
         slots = np.unique(components.slot[touched])
-        return cls(gold, all_, len(gold.root), touched, slots[slots != NONE])
+        return cls(gold, all_, sentences, touched, slots[slots != NONE])
 
     def resized(self, components: Components) -> Batch:
         """Make room for other numbers of components in the rules."""
-        return Batch.of(resized(self.gold, components.size), resized(self.all, components.size), components)
+        gold, all_ = (with_sizes(seen, components.size) for seen in (self.gold, self.all))
+        return Batch.of(gold, all_, self.sentences, components)
 
 
 class Learner:
@@ -111,8 +116,9 @@ class Learner:
 
         With a limit on components log Z of all trees is too low, and log P(T | w) may be above 0.
         """
-        gold = gaussian_infer(batch.gold, self.components, self.weights)
-        everything = gaussian_infer(batch.all, self.components, self.weights, limit=component_limit(self.options))
+        limits = component_limit(self.options, gold=True), component_limit(self.options)
+        gold = infer_seen(batch.gold, self.components, self.weights, limit=limits[0])
+        everything = infer_seen(batch.all, self.components, self.weights, limit=limits[1])
         self.count += gold.gradient.log_rho
         log_likelihood = float((gold.log_z - everything.log_z).sum())
         gradient = Mixtures(*(a - b for a, b in zip(gold.gradient, everything.gradient, strict=True)))
@@ -198,7 +204,7 @@ class Epochs(GradientTrainee):
         """Round weights as a file keeps them, so that a model is the same before and after; try the joint model."""
         model = self.model
         model.mixtures = Mixtures(*(part.astype(np.float32).astype(np.float64) for part in model.mixtures))
-        if model.joint_by_score and score is not None:
+        if model.joint_by_score and not model.options.alone and score is not None:
             model.joint, about = True, dict(model.training)
             if score(model) <= best:
                 model.joint, model.training = False, about
