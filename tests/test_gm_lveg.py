@@ -320,7 +320,7 @@ def test_alone_and_with_the_pruner(model: GmLveg, trees: list[Tree]) -> None:
         scores.append(search.scores("max-rule"))
     assert scores[0].shape == scores[1].shape
     finite = np.isfinite(scores[0]) & np.isfinite(scores[1])
-    assert np.abs(scores[1] - scores[0])[finite].max() > 0.01
+    assert np.abs(scores[1][finite] - scores[0][finite]).max() > 0.01
 
 
 def test_several_processes_give_the_same(trees: list[Tree]) -> None:
