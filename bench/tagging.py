@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--discriminative", action="store_true")
     kind.add_argument("--gaussian", action="store_true")
-    parser.add_argument("--unknown", default="neutral")
+    parser.add_argument("--unknown", default="features")
     parser.add_argument("--part", default="test")
     options = parser.parse_args(arguments)
     names = COVARIANCES if options.gaussian else [f"n = {2**k}" for k in range(doublings(options.subtypes) + 1)]

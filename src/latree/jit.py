@@ -20,13 +20,13 @@ import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from importlib import import_module
 from multiprocessing import parent_process
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from numba import njit
 from numba.core import event
 from numba.core.caching import FunctionCache
+from numba.core.runtime.nrt import rtsys
 from numba.extending import register_jitable
 
 try:
@@ -73,22 +73,6 @@ def place_of(compiled: Callable[..., Any]) -> str | None:
     return place
 
 
-def put_off_blas() -> None:
-    """Have numba import scipy's BLAS with the first kernel that is compiled to call it, not with the first of all.
-
-    That is a tenth of a short command's time.  For processes that only parse or tag: kernels that call BLAS and were
-    compiled earlier are not checked against the scipy that is there now.
-    """
-    from numba.np import linalg
-
-    ensure_blas = linalg.ensure_blas
-    linalg.ensure_blas = lambda: None  # asked when this is imported; latree requires scipy, so it is there
-    try:
-        import_module("numba.np.arraymath")
-    finally:
-        linalg.ensure_blas = ensure_blas
-
-
 def _tell_in_memory() -> None:
     """Tell once that nothing is kept; worker processes leave that to their parent."""
     global _kept
@@ -107,12 +91,19 @@ class _Kept(FunctionCache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Load what was compiled for these types; where there is none, the caller is to compile it."""
-        loaded = super().load_overload(sig, target_context)
+        loaded = self._load(sig, target_context)
         if loaded is None and self._lock():
-            loaded = super().load_overload(sig, target_context)  # another process may have been at it
+            loaded = self._load(sig, target_context)  # another process may have been at it
             if loaded is not None:
                 self._unlock()
         return loaded
+
+    def _load(self, sig: Any, target_context: Any) -> Any:
+        """Load without first having numba set up all that compiling takes, a third of a short command's time: what is
+        compiled needs memory at most."""
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:

@@ -100,9 +100,6 @@ _TREE_OR_CONLLU = re.compile(r"\s*(?:(?P<ptb>\(\s*[^\s()]*\s*\()|(?P<conllu>\d+(
 
 def load_model(path: Path | None, max_length: int | None = None) -> Model:
     """The named model, or the one that ships, with the user's limit."""
-    from latree.jit import put_off_blas  # brings numba, which commands without a model need not wait for
-
-    put_off_blas()
     with status_line(lambda: f"loading {path or 'the English grammar'}"):
         model = load(path)
     if max_length is not None:
