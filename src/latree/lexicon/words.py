@@ -240,26 +240,11 @@ class Lexicon:
         by_class: Floats = self._signature_posterior[self._signature_row(word, first)]
         if self.guesser is None:
             return by_class
-        scaled: Floats = by_class * np.repeat(self._beyond_class(word, first), np.diff(self.tag_columns))
-        return scaled / np.sum(scaled)
-
-    def _beyond_class(self, word: str, first: bool) -> Floats:
-        """P(t|w) by the guesser, divided by what it is by the word's class; per tag as a whole."""
-        assert self.guesser is not None
         guess = self.guesser.guess(word, first, self.is_known)
-        by_class = np.add.reduceat(self._signature_posterior[self._signature_row(word, first)], self.tag_columns[:-1])
-        return np.divide(guess, by_class, out=np.zeros_like(guess), where=by_class > 0)
-
-    def beyond_class(self, words: Sequence[str], tags: int) -> Floats:
-        """P(t|w) of unknown words divided by what it is for their class, [words, tags as a whole]; 1 for known words.
-
-        For models that have weights of their own for classes.
-        """
-        table = np.ones((len(words), tags))
-        for position, word in enumerate(words if self.guesser is not None else ()):
-            if not self.is_known(word):
-                table[position] = self._beyond_class(word, position == 0)
-        return table
+        by_tag = np.add.reduceat(by_class, self.tag_columns[:-1])
+        factor = np.divide(guess, by_tag, out=np.zeros_like(guess), where=by_tag > 0)
+        scaled: Floats = by_class * np.repeat(factor, np.diff(self.tag_columns))
+        return scaled / np.sum(scaled)
 
     def _signature_row(self, word: str, first: bool) -> int:
         """The row of a word's signature; the last row stands for signatures without counts."""

@@ -22,7 +22,6 @@ from latree.inference.forest import Forest
 from latree.inference.gaussian.mixtures import Components, Mixtures, no_statistics
 from latree.inference.gaussian.seen import Seen, infer_seen, log_z_seen, see
 from latree.inference.gaussian.sweeps import GaussianInference
-from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.kinds.gm_lveg import GmLvegOptions
 from latree.kinds.gm_lveg.start import Cube, Start, from_subtypes, from_treebank, make_components
 from latree.kinds.gm_lveg.training import Batch, Epochs, component_limit
@@ -42,7 +41,6 @@ class GaussianReading(PrunedReading):
     """Lexical rules have numbers; which components they have is for inference to look up."""
 
     rule: Longs  # [words, tags] the lexical rule of each, numbered after the grammar's rules; NONE where there is none
-    looks: Floats  # [words, tags] log of what the looks of an unknown word say beyond its class
 
 
 class GaussianModel(PrunedModel):
@@ -121,13 +119,7 @@ class GaussianModel(PrunedModel):
     # -- search
 
     def read(self, tokens: Sequence[str]) -> GaussianReading:
-        with np.errstate(divide="ignore"):
-            looks = np.log(self.lexicon.beyond_class(tokens, len(self.grammar.tags)))
-        return GaussianReading(self.pruner.read(tokens), self._rule_numbers(tokens), looks)
-
-    def potentials(self, forest: Forest, reading: GaussianReading) -> Potentials:
-        """What every word weighs beside its lexical rules."""
-        return Potentials(entry=reading.looks.ravel()) if reading.looks.any() else NO_POTENTIALS
+        return GaussianReading(self.pruner.read(tokens), self._rule_numbers(tokens))
 
     def _seen(self, forest: Forest, reading: GaussianReading) -> Seen:
         return see(forest, reading.rule.ravel(), self.components.size, self.options.apart)

@@ -126,8 +126,7 @@ class LoglinearModel(PrunedModel):
         lexical, change = np.append(self.learned.lexical, -np.inf), np.append(self.learned.change, 0.0)
         first = np.where(own[:, tag] == NONE, NONE, start[own[:, tag]] + step)
         second = np.where(joined[:, tag] == NONE, NONE, start[joined[:, tag]] + step)
-        looks = self.lexicon.beyond_class(tokens, len(width))
-        weights = np.exp(lexical[first] + change[second]) * looks[:, tag]
+        weights = np.exp(lexical[first] + change[second])
         place = np.arange(len(tokens))
         return LoglinearReading(self.pruner.read(tokens), weights, self.lexical.units_of(tokens), place)
 
