@@ -232,7 +232,7 @@ class Lexicon:
         pairs = slice(self.word_ptr[index], self.word_ptr[index + 1])
         posterior: Floats = weight * prior
         posterior[self.pair_tag[pairs]] += self.pair_count[pairs]
-        return posterior / (count + weight)
+        return posterior / float(count + weight)
 
     def _by_looks(self, word: str, first: bool) -> Floats:
         """P(t|w), [tags], of a word of which nothing is known but its letters: by its class, or for a tag as a whole
