@@ -205,6 +205,8 @@ PRUNER = ("--rounds", "2", "--epochs", "2")
     [
         ("gm-lveg", "pruner", (*PRUNER, "--dim", "2")),
         ("gm-lveg", "", (*PRUNER, "--dim", "2")),
+        ("cvg", "pruner", (*PRUNER, "--folds", "1", "--list", "5")),
+        ("cvg", "", (*PRUNER, "--folds", "2", "--list", "5")),
         ("lvg-d", "pruner", (*PRUNER, "--iterations", "3")),
         ("svs", "", ("--clusters", "3", "--refine", "12")),
     ],

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from latree.inference.results import Constituent as Constituent
     from latree.inference.results import Parse as Parse
     from latree.inference.results import Tagging as Tagging
+    from latree.kinds.cvg.model import Cvg as Cvg
     from latree.kinds.english import parse as parse
     from latree.kinds.english import parse_all as parse_all
     from latree.kinds.english import tag as tag
@@ -65,6 +66,7 @@ __version__ = "0.1.0"
 _HOME = {
     "Binarization": "text.binary",
     "Constituent": "inference.results",
+    "Cvg": "kinds.cvg.model",
     "LvgD": "kinds.lvg_d.model",
     "LvgDTagger": "kinds.lvg_d.model",
     "GmLveg": "kinds.gm_lveg.model",

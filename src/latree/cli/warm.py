@@ -28,6 +28,7 @@ from latree.text.tree import Tree
 
 # What makes training short; a kind that is not named here is trained by its defaults.
 SMALL: dict[str, dict[str, Any]] = {
+    "cvg": {"rounds": 1, "epochs": 1, "dim": 3, "list": 5, "folds": 2},
     "lvg": {"rounds": 1, "split_iterations": 5, "merge_iterations": 2, "smooth_iterations": 2},
     "lvg-tagger": {"subtypes": 2, "split_iterations": 5, "smooth_iterations": 2},
     "lvg-d": {"subtypes": 2, "scales": True, "epochs": 1, "iterations": 3},

@@ -38,19 +38,18 @@ def anchored(forest: Forest, posterior: Floats) -> Floats:
     return q
 
 
-def max_rule_scores(forest: Forest, posterior: Floats, *, product: bool = True) -> Floats:
-    """Edge scores of the max-rule objectives; passing an item on costs nothing.
+def max_rule_scores(forest: Forest, q: Floats, *, product: bool = True) -> Floats:
+    """Edge scores of the max-rule objectives, from `anchored` posteriors; passing an item on costs nothing.
 
     Trees of the same words differ in the number of unary rules alone.  So that the sum does not gain by more of them,
     a unary rule scores q - 1/2: it must be likelier than not (the sum is then the expected number of right rules
     less that of wrong ones, up to a constant).
     """
-    q = anchored(forest, posterior)
     if product:
         with np.errstate(divide="ignore"):
             q = np.log(q)
     else:
-        q[q == 0] = -np.inf
+        q = np.where(q == 0, -np.inf, q)
         q[(forest.ends[:, L] >= 0) & (forest.ends[:, R] < 0)] -= 0.5
     q[forest.rule == PASS] = 0.0
     return q

@@ -52,9 +52,13 @@ class Pooled(NamedTuple):
 def pooled(grammar: Grammar, forest: Forest, members: Sequence[Posteriors]) -> Pooled:
     """Infer by the normalised geometric mean of several distributions over a forest."""
     edge = np.mean([variational_scores(forest, one.posterior) for one in members], axis=0)
-    known = np.mean([one.log_z for one in members], axis=0)
+    return by_edges(grammar, forest, edge, np.mean([one.log_z for one in members], axis=0))
+
+
+def by_edges(grammar: Grammar, forest: Forest, edge: Floats, known: Floats) -> Pooled:
+    """Infer by one log weight an edge; `known` is added to every derivation of a sentence."""
     layout = Layout(grammar, np.ones(len(grammar.symbols), np.int64))
     entries = np.ones(max(int(forest.rule.max(initial=0)) + 1 - forest.rules, 0))
     ones = with_entries(sparse(layout, np.ones(len(grammar.rules))), entries, entries.astype(np.int64))
-    mean = infer(forest, ones, no_statistics(ones), layout.size, Potentials(edge=edge))
-    return Pooled(known + mean.log_z, mean.posterior, edge, known)
+    sums = infer(forest, ones, no_statistics(ones), layout.size, Potentials(edge=edge))
+    return Pooled(known + sums.log_z, sums.posterior, edge, known)

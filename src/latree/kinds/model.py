@@ -15,6 +15,7 @@ from latree import files
 from latree.arrays import Floats, Longs
 from latree.errors import LatreeError, NotTrainedError
 from latree.files import Arrays, Header, ModelFile
+from latree.inference import decode
 from latree.inference.constituents import Listed
 from latree.inference.derivations import Derivation
 from latree.inference.forest import Forest, Piece
@@ -266,6 +267,10 @@ class ForestModel(ABC, Generic[Result]):
     def opinions(self, forest: Forest, reading: Any) -> Sequence[Posteriors]:
         """Posteriors of a forest by each of the distributions that together choose a derivation: here its own."""
         return [self.infer(forest, reading)]
+
+    def anchored(self, forest: Forest, posterior: Floats) -> Floats:
+        """[edges] the posterior of each edge's rule at its place, whichever edges have it there."""
+        return decode.anchored(forest, posterior)
 
     def log_inside(self, forest: Forest, reading: Any) -> Floats:
         """log of the sum over the derivations of each sentence."""

@@ -119,14 +119,17 @@ class Search:
         if objective == "viterbi":
             return self.model.viterbi_scores(self.forest, self.reading)
         if objective == "max-rule":  # the product of all opinions
-            parts = [decode.max_rule_scores(self.forest, one.posterior) for one in self.opinions]
+            parts = [decode.max_rule_scores(self.forest, self._anchored(one.posterior)) for one in self.opinions]
             return np.asarray(np.sum(parts, axis=0), np.float64)
         posterior = self.inference.posterior
         if objective == "mbr":
             return decode.bracket_scores(self.forest, self.phrases.of_item, posterior)
         if objective == "variational":
             return decode.variational_scores(self.forest, posterior)
-        return decode.max_rule_scores(self.forest, posterior, product=False)
+        return decode.max_rule_scores(self.forest, self._anchored(posterior), product=False)
+
+    def _anchored(self, posterior: Floats) -> Floats:
+        return self.model.anchored(self.forest, posterior)
 
     def best(self, objective: Objective) -> list[Derivation]:
         """Every sentence's best derivation; one without edges where nothing was left."""
