@@ -36,15 +36,16 @@ class CvgOptions(TreeOptions):
         least=1,
     )
     epochs: int = option(
-        10, "Passes over the lists; after each the model is scored on --dev, and the best one is kept.", least=1
+        5, "Passes over the lists; after each the model is scored on --dev, and the best one is kept.", least=1
     )
     batch: int = option(20, "Sentences in one step of training.", least=1)
     rate: float = option(0.05, "Length of the steps of training (AdaGrad).", least=0.0)
     margin: float = option(
-        0.1, "How much higher, for each wrong phrase of another tree, the best tree of a list is to score.", least=0.0
+        0.5, "How much higher, for each wrong phrase of another tree, the best tree of a list is to score.", least=0.0
     )
     strength: float = option(1e-4, "How strongly the network is drawn back to where it began (L2).", least=0.0)
     max_length: int = option(50, "Sentences of more words are left out of training, since they take long.", least=1)
+    memory: float = 0.6  # what is scored and kept is a running mean over epochs: this share of it is the mean before
     rare: int = 1  # words with at most this many tokens go by their class
     noise: float = 0.01  # in the first matrices
     spread: float = 0.1  # standard deviation of the first vectors of words

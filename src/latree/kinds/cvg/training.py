@@ -95,6 +95,13 @@ class Learner:
         """`start` is where it began, to which it is drawn back."""
         self.network, self.start, self.options = network, start, options
         self.adagrad = AdaGrad(options.rate)
+        self.mean = start  # of the networks after each epoch, the recent ones weighing more
+
+    def average(self) -> Network:
+        """Take the network as it is into the running mean."""
+        share = self.options.memory
+        self.mean = Network(*(share * a + (1 - share) * b for a, b in zip(self.mean, self.network, strict=True)))
+        return self.mean
 
     def epoch(self, batches: Sequence[Batch], rng: np.random.Generator, watch: Watch) -> float:
         """Go through all batches; return the mean loss of a sentence, as its batch found it."""
@@ -168,7 +175,7 @@ class Epochs(GradientTrainee):
         model.lexical = LexicalRules.of(tagged, scheme, len(model.grammar.tags), options.rare)
         words = first_words(model.lexical.named_units(), self.given, options, rng)
         model.network = first_network(model.grammar, words, options.noise, rng)
-        self._take_up(examples, Network(*(part.copy() for part in model.network)))
+        self._take_up(examples, Network(*(part.copy() for part in model.network)), model.network)
 
     def resume(self, standing: Standing, training: Training) -> None:
         self.model.restore(standing.header, standing.model)
@@ -176,12 +183,13 @@ class Epochs(GradientTrainee):
 
     def go_on(self, examples: Sequence[Example], state: Arrays) -> None:
         self.lists = unpack_lists(part_of("lists.", state))
-        self.model.network = Network(**{k: a.copy() for k, a in part_of("now.", state).items()})
-        self._take_up(examples, Network(**part_of("start.", state)))
+        now, start, mean = (Network(**part_of(name, state)) for name in ("now.", "start.", "mean."))
+        self._take_up(examples, Network(*(part.copy() for part in now)), start)
         self.learner.adagrad.restore(part_of("adagrad.", state))
+        self.model.network = self.learner.mean = mean
 
-    def _take_up(self, examples: Sequence[Example], start: Network) -> None:
-        self.learner = Learner(self.model.network, start, self.model.options)
+    def _take_up(self, examples: Sequence[Example], network: Network, start: Network) -> None:
+        self.learner = Learner(network, start, self.model.options)
         useful = [
             (one, listed)
             for one, listed in zip(examples, self.lists, strict=True)
@@ -206,6 +214,7 @@ class Epochs(GradientTrainee):
 
     def step(self, number: int, rng: np.random.Generator, watch: Watch) -> Progress:
         loss = self.learner.epoch(self.batches, rng, watch)
+        self.model.network = self.learner.average()
         sentences = sum(batch.sentences for batch in self.batches)
         return Progress(f"{sentences} sentences", len(self.batches), len(self.batches), loss, LOSS)
 
@@ -213,13 +222,15 @@ class Epochs(GradientTrainee):
         parts: dict[str, Arrays] = {
             "now": self.learner.network._asdict(),
             "start": self.learner.start._asdict(),
+            "mean": self.learner.mean._asdict(),
             "adagrad": self.learner.adagrad.to_arrays(),
             "lists": pack_lists(self.lists),
         }
         return {f"{name}.{key}": array for name, part in parts.items() for key, array in part.items()}
 
     def learned(self) -> Arrays:
-        return {name: array.copy() for name, array in self.model.network._asdict().items()}
+        """The running mean, which is made anew after every epoch."""
+        return self.model.network._asdict()
 
     def adopt(self, learned: Arrays) -> None:
         self.model.network = Network(**learned)
