@@ -1,128 +1,162 @@
-"""How accuracy and time depend on a constant of Gaussian-mixture grammars (the figures of Zhao, Zhang & Tu 2018).
+"""Figures 1 and 2 of Zhao, Zhang & Tu (2018): accuracy and time of Gaussian mixtures by one of their constants.
 
-    python -m bench.lveg_sweep TRAIN DEV --vary dim 1 2 3 4 6                 their figure 1, left
-    python -m bench.lveg_sweep TRAIN DEV --vary components 1 2 4 6 8          their figure 1, right
-    python -m bench.lveg_sweep TRAIN DEV --vary k_hard 5 10 20 50 0           their figure 2; 0 is exact
-    ... [--epochs N] [--max-length N] [--rounds N] [--plot FILE.svg]
+    python -m bench.lveg_sweep TRAIN DEV --figure dim            figure 1, left: 2 to 9 dimensions
+    python -m bench.lveg_sweep TRAIN DEV --figure components     figure 1, right: 1 to 9 Gaussians a rule
+    python -m bench.lveg_sweep TRAIN DEV --figure k-hard         figure 2: 10 to 80 Gaussians a message, and all (0)
+    ... [--page FILE.html] [--values N...] [--seeds N...] [--epochs N] [--unmerged edges|all] [--rounds N] [--list N]
 
-Prints, for each value, the best dev F1 of the mixtures alone and together with the pruner, CPU seconds an epoch, and
-CPU milliseconds to parse a sentence.
+The other constants are the paper's (`latree train gm-lveg --paper`): training prunes by the treebank grammar, and dev
+sentences are parsed with the constituents of the 200 best trees of an `lvg` of the same treebank.  Figure 2 is of
+diagonal Gaussians, of training sentences of at most 20 words and dev sentences of at most 25.
+
+Prints the best dev F1 of each seed, their mean and deviation, CPU seconds an epoch but for the first, which makes the
+forests, and CPU milliseconds to parse a sentence.  With `--unmerged edges` mixtures are cut as the authors' program
+does it: an epoch of figure 2 then takes hours.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from statistics import mean, stdev
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import latree
-from bench import svg
+from latree.files import write_atomically
 from latree.kinds.gm_lveg import GmLvegOptions
 from latree.kinds.gm_lveg.model import GmLveg
 from latree.kinds.lvg.model import Lvg
 from latree.learning.loop import Progress, Training
+from latree.report.html import page
+from latree.report.value import Column, Lines, Report, Table
 
 Trees = list[latree.Tree]
-PAPER = GmLvegOptions(dim=3, components=4, word_components=2, grow=0, looseness=1.0)  # what is varied begins here
+
+
+class Figure(NamedTuple):
+    """What is varied, and what is not as in the paper's main experiment."""
+
+    across: str
+    values: Sequence[int]
+    varied: tuple[str, ...]  # the options that have the value
+    others: Mapping[str, Any] = MappingProxyType({})
+    longest: int = 400  # words of a dev sentence
+
+
+FIGURES = {
+    "dim": Figure("dimensions", range(2, 10), ("dim",)),
+    "components": Figure("Gaussians a rule", range(1, 10), ("components", "word_components")),
+    "k-hard": Figure(
+        "Gaussians a message at most",
+        (*range(10, 90, 10), 0),
+        ("k_min", "parse_k_min", "k_max"),
+        {"covariance": "diagonal", "max_length": 20},
+        25,
+    ),
+}
 
 
 class Row(NamedTuple):
-    """What one value gives."""
+    """What one value gives, a number a seed."""
 
-    value: float
-    alone: float
-    joint: float
-    epoch: float  # CPU seconds
-    parse: float  # CPU milliseconds a sentence
+    value: int
+    f1: tuple[float, ...]
+    epoch: tuple[float, ...]  # CPU seconds
+    parse: tuple[float, ...]  # CPU milliseconds a sentence
 
-    def __str__(self) -> str:
-        return f"| {self.value:g} | {self.alone:.2f} | {self.joint:.2f} | {self.epoch:.2f} | {self.parse:.1f} |"
+    @property
+    def name(self) -> str:
+        return str(self.value) if self.value else "all"
 
-
-def f1(model: GmLveg, gold: Trees) -> float:
-    guesses = [parse.tree for parse in model.parse_all([tree.words() for tree in gold])]
-    return float(latree.score_trees(gold, guesses).to_json()["f1"])
+    @property
+    def cells(self) -> tuple[str, ...]:
+        spread = f" ± {stdev(self.f1):.2f}" if len(self.f1) > 1 else ""
+        seeds = ", ".join(f"{one:.2f}" for one in self.f1)
+        return (self.name, seeds, f"{mean(self.f1):.2f}{spread}", f"{mean(self.epoch):.2f}", f"{mean(self.parse):.1f}")
 
 
 class Watcher:
-    """Scores each epoch both ways, and keeps the time that training took."""
+    """Scores each epoch, and keeps the time that training took."""
 
-    def __init__(self, gold: Trees) -> None:
-        self.gold, self.alone, self.joint, self.parse = gold, 0.0, 0.0, 0.0
+    def __init__(self, sentences: Sequence[latree.Listed], gold: Trees) -> None:
+        self.sentences, self.gold = sentences, gold
+        self.f1, self.parse = 0.0, 0.0
         self.epochs: list[float] = []
-        self.started = 0.0
+        self.finished: float | None = None  # when the epoch before was scored
 
     def watch(self, progress: Progress) -> None:
-        done, batches = progress.done, progress.parts
-        if progress.model is not None:
-            self.after_epoch(progress.model)
+        if progress.model is None:
             return
-        if done == 1:
-            self.started = time.process_time()
-        if done == batches:  # the first batch's own time is not seen: scale it in
-            self.epochs.append((time.process_time() - self.started) * batches / max(batches - 1, 1))
-
-    def after_epoch(self, model: GmLveg) -> None:
-        model.joint = False
         start = time.process_time()
-        self.alone = max(self.alone, f1(model, self.gold))
-        self.parse = 1000 * (time.process_time() - start) / len(self.gold)
-        model.joint = True
-        self.joint = max(self.joint, f1(model, self.gold))
+        if self.finished is not None:
+            self.epochs.append(start - self.finished)
+        guesses = [parse.tree for parse in progress.model.parse_all(self.sentences)]
+        self.finished = time.process_time()
+        self.parse = 1000 * (self.finished - start) / len(self.gold)
+        self.f1 = max(self.f1, float(latree.score_trees(self.gold, guesses).to_json()["f1"]))
 
 
-def sweep_row(pruner: Lvg, trees: list[latree.Tree], gold: Trees, options: GmLvegOptions, value: float) -> Row:
-    watcher = Watcher(gold)
-    how = Training(watcher.watch)
-    GmLveg(options=options, pruner=pruner).fit(trees, how)
-    return Row(value, watcher.alone, watcher.joint, min(watcher.epochs), watcher.parse)
+def listed(parser: Lvg, gold: Trees, k: int) -> list[latree.Listed]:
+    """The sentences with the k best trees of a parser."""
+    ranked = (parser.kbest(tree.words(), k) for tree in gold)
+    return [latree.Listed(best[0].tokens, tuple(one.tree for one in best if one.tree is not None)) for best in ranked]
 
 
-def plot(rows: Sequence[Row], name: str, path: Path) -> None:
-    """F1 alone (solid) and CPU seconds an epoch (dashed) against the value, as SVG."""
-    width, height, edge = 480, 300, 40
-    places = [edge + k * (width - 2 * edge) / max(len(rows) - 1, 1) for k in range(len(rows))]
+def measure(trees: Trees, sentences: list[latree.Listed], gold: Trees, options: GmLvegOptions) -> Watcher:
+    watcher = Watcher(sentences, gold)
+    GmLveg(options).fit(trees, Training(watcher.watch))
+    return watcher
 
-    def line(values: list[float], style: str) -> str:
-        low, high = min(values), max(values)
-        ys = [height - edge - (v - low) / ((high - low) or 1) * (height - 2 * edge) for v in values]
-        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(places, ys, strict=True))
-        labels = "".join(svg.text(x, y - 6, f"{v:.2f}", 10) for x, y, v in zip(places, ys, values, strict=True))
-        return f'<polyline fill="none" stroke="black" {style} points="{points}"/>{labels}'
 
-    ticks = [svg.text(x, height - 12, f"{row.value:g}") for x, row in zip(places, rows, strict=True)]
-    words = f"{name}: F1 (solid), CPU s an epoch (dashed)"
-    lines = line([row.alone for row in rows], ""), line([row.epoch for row in rows], 'stroke-dasharray="4"')
-    svg.write(path, width, height, [svg.text(width / 2, 16, words, 12), *ticks, *lines])
+def in_row(value: int, runs: Sequence[Watcher]) -> Row:
+    columns = ((run.f1, mean(run.epochs or [float("nan")]), run.parse) for run in runs)
+    return Row(value, *zip(*columns, strict=True))
+
+
+def report(figure: Figure, rows: Sequence[Row], facts: tuple[tuple[str, str], ...]) -> Report:
+    names = tuple(row.name for row in rows)
+    plots = (
+        Lines("F1 on dev", figure.across, "F1", names, ((0, "best epoch, each seed", tuple(row.f1 for row in rows)),)),
+        Lines("Training", figure.across, "CPU s", names, ((1, "an epoch", tuple(row.epoch for row in rows)),)),
+    )
+    heads = (figure.across, "F1 of each seed", "F1", "CPU s an epoch", "CPU ms to parse a sentence")
+    table = Table(tuple(Column(head) for head in heads), tuple(row.cells for row in rows))
+    return Report("GM-LVeG by " + figure.across, facts, (*plots, table))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Print how accuracy and time depend on a constant.")
     parser.add_argument("train")
     parser.add_argument("dev")
-    parser.add_argument("--vary", nargs="+", required=True, metavar="NAME VALUE...")
-    parser.add_argument("--epochs", type=int, default=6)
-    parser.add_argument("--max-length", type=int, default=50)
-    parser.add_argument("--rounds", type=int, default=4)
-    parser.add_argument("--plot", type=Path)
-    options = parser.parse_args(arguments)
-    name, *values = options.vary
-    trees = list(latree.read_trees(options.train))
-    gold = list(latree.read_trees(options.dev, latree.LabelRules().for_scoring()))
-    pruner = Lvg(rounds=options.rounds).fit(trees)
-    print(f"| {name} | F1 alone | F1 with the pruner | CPU s an epoch | CPU ms to parse a sentence |")
+    parser.add_argument("--figure", choices=FIGURES, required=True)
+    parser.add_argument("--values", type=int, nargs="+", help="in place of the paper's")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--epochs", type=int, default=15)
+    parser.add_argument("--unmerged", choices=["no", "edges", "all"], default="no")
+    parser.add_argument("--rounds", type=int, default=4, help="of the grammar whose best trees list constituents")
+    parser.add_argument("--list", type=int, default=200, help="how many of its best trees")
+    parser.add_argument("--page", type=Path, help="an HTML file for the plots")
+    given = parser.parse_args(arguments)
+    figure = FIGURES[given.figure]
+    trees = list(latree.read_trees(given.train))
+    dev = latree.read_trees(given.dev, latree.LabelRules().for_scoring())
+    gold = [tree for tree in dev if len(tree.words()) <= figure.longest]
+    sentences = listed(Lvg(rounds=given.rounds).fit(trees), gold, given.list)
+    print(f"| {figure.across} | F1 of each seed | F1 | CPU s an epoch | CPU ms to parse a sentence |")
     print("|---|---|---|---|---|")
     rows = []
-    for value in map(int, values):
-        varied = {"k_min": value, "k_max": value} if name == "k_hard" else {name: value}
-        chosen = replace(PAPER, epochs=options.epochs, max_length=options.max_length, **varied)
-        rows.append(sweep_row(pruner, trees, gold, chosen, value))
-        print(rows[-1], flush=True)
-    if options.plot is not None:
-        plot(rows, name, options.plot)
+    same = {"paper": True, "epochs": given.epochs, "unmerged": given.unmerged, **figure.others}
+    for value in given.values or figure.values:
+        changes = same | dict.fromkeys(figure.varied, value)
+        chosen = [GmLvegOptions().given(changes | {"seed": seed}, tags=False) for seed in given.seeds]
+        rows.append(in_row(value, [measure(trees, sentences, gold, options) for options in chosen]))
+        print(f"| {' | '.join(rows[-1].cells)} |", flush=True)
+    if given.page is not None:
+        facts = (("trained on", given.train), ("dev", given.dev), ("seeds", " ".join(map(str, given.seeds))))
+        write_atomically(given.page, page(report(figure, rows, facts)).encode())
 
 
 if __name__ == "__main__":

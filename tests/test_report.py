@@ -20,6 +20,7 @@ from latree.report.value import (
     Examples,
     Flow,
     Inline,
+    Lines,
     Link,
     Mark,
     Outline,
@@ -47,6 +48,7 @@ MAP = Scatter(
 CHART = Scatter(
     "a chart", (Dot(20, 90.0, 0, "a: 90"), Dot(3000, 95.5, 1, "b")), measures=("size", "F1"), key=((0, "a"),)
 )
+LINES = Lines("some lines", "size", "F1", ("1", "all"), ((0, "a", ((60.0, 62.0), (64.0,))), (1, "b", ((1.0,), (2.0,)))))
 BARS = Bars("some bars", "%", ("NP", "VP"), ((0, "a", (60.0, 40.0)), (1, "b", (10.0, 0.0))))
 
 
@@ -63,6 +65,7 @@ def _all_blocks(text: str) -> Report:
         replace(MAP, title=text, dots=(*MAP.dots, Dot(1.0, 1.0, 2, text, text))),
         replace(CHART, key=((0, text),)),
         replace(BARS, names=(text, "VP")),
+        replace(LINES, names=(text, "all"), across=text),
     )
     card = Section(text, "s-0", text, blocks, share=0.5, colour=1)
     section = Section(text, "s", text, blocks, (card,), text, 3)
@@ -98,7 +101,18 @@ def test_json_has_plain_texts_and_numbers() -> None:
     told = json.loads(json.dumps(to_json(_all_blocks("x"))))
     assert told["facts"] == [["x", "x"], ["name", "value"]]
     kinds = [block["block"] for block in told["sections"][0]["blocks"]]
-    assert kinds == ["paragraph", "table", "table", "flow", "examples", "outline", "scatter", "scatter", "bars"]
+    assert kinds == [
+        "paragraph",
+        "table",
+        "table",
+        "flow",
+        "examples",
+        "outline",
+        "scatter",
+        "scatter",
+        "bars",
+        "lines",
+    ]
     assert told["sections"][0]["blocks"][2]["rows"] == [["S -> [NP] VP", 0.25], ["[x]", 1.0]]
 
 
@@ -218,3 +232,20 @@ def test_round_numbers() -> None:
     assert round_numbers(0.0, 63.0) == [0, 20, 40, 60]
     assert round_numbers(95.1, 98.0) == [95.5, 96, 96.5, 97, 97.5, 98]
     assert decimal_steps(1.5, 3.2) == [50, 100, 200, 500, 1000]
+
+
+def test_lines_go_through_the_means_of_their_dots() -> None:
+    lines = draw(Lines("", "size", "F1", ("1", "2"), ((0, "a", ((60.0, 64.0), (62.0,))),)))
+    (path,) = (shape.attributes["d"] for shape in lines.shapes if shape.tag == "path" and "class" in shape.attributes)
+    points = [tuple(map(float, point.split())) for point in path[1:].split("L")]
+    dots = [(float(s.attributes["cx"]), float(s.attributes["cy"])) for s in lines.shapes if s.tag == "circle"]
+    assert len(dots) == 3
+    assert points[0] == pytest.approx([(a + b) / 2 for a, b in zip(*dots[:2], strict=True)], abs=0.1)
+    assert points[1] == pytest.approx(dots[2], abs=0.1)
+    assert points[0][1] == pytest.approx(points[1][1], abs=0.1)
+
+
+@pytest.mark.parametrize("runs", [((5.0,), (5.0,)), ((math.nan,), (1.0,)), ((math.nan,), (math.nan,))])
+def test_lines_of_equal_and_of_no_values(runs: tuple[tuple[float, ...], ...]) -> None:
+    shapes = draw(Lines("", "size", "F1", ("1", "2"), ((0, "a", runs),))).shapes
+    assert not any("nan" in value for shape in shapes for value in shape.attributes.values())

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
-from latree.report.value import Bars, Dot, Plot, Scatter, legible
+from latree.report.value import Bars, Dot, Lines, Plot, Scatter, legible
 
 WIDTH, HEIGHT, MAP_HEIGHT = 760, 340, 460  # pixels
 LEFT, EDGE, MARGIN = 64, 28, 40  # room for the numbers of a chart, on its other sides, and around a map
@@ -60,8 +60,9 @@ class Axis:
 
 def draw(plot: Plot) -> Drawing:
     """The shapes of a plot."""
-    if isinstance(plot, Bars):
-        return Drawing(HEIGHT, list(_bars(plot)), tuple((colour, name) for colour, name, _ in plot.series))
+    if isinstance(plot, Bars | Lines):
+        shapes = _bars(plot) if isinstance(plot, Bars) else _lines(plot)
+        return Drawing(HEIGHT, list(shapes), tuple((colour, name) for colour, name, _ in plot.series))
     if plot.measures is None:
         return Drawing(MAP_HEIGHT, list(_map(plot)))
     return Drawing(HEIGHT, list(_chart(plot.dots, *plot.measures)), plot.key)
@@ -95,6 +96,26 @@ def _bars(bars: Bars) -> Iterator[Shape]:
             x, top = left + which * wide, y.pixel(values[column])
             box = {"x": _px(x), "y": _px(top), "width": _px(wide), "height": _px(y.start - top)}
             yield Shape("rect", _coloured(colour) | box, about=f"{of}, {name}: {values[column]:.1f} %")
+
+
+def _lines(lines: Lines) -> Iterator[Shape]:
+    known = [value for *_, runs in lines.series for values in runs for value in values if math.isfinite(value)]
+    low, high = min(known, default=0.0), max(known, default=1.0)
+    room = max(0.2 * (high - low), 0.01 * abs(high), 1e-9)
+    y = Axis(low - room, high + room, *UPWARDS)
+    yield from _levels(y, lines.unit)
+    step = (WIDTH - EDGE - LEFT) / len(lines.names)
+    places = [LEFT + (column + 0.5) * step for column in range(len(lines.names))]
+    for x, name in zip(places, lines.names, strict=True):
+        yield _text(x, HEIGHT - 1.3 * EDGE, name[:8], "middle")
+    yield _text(WIDTH - EDGE, HEIGHT - 8, lines.across, "end")
+    for colour, of, runs in lines.series:
+        means = [(x, sum(values) / len(values)) for x, values in zip(places, runs, strict=True)]
+        points = [f"{x:.1f} {y.pixel(value):.1f}" for x, value in means if math.isfinite(value)]
+        yield Shape("path", _coloured(colour) | {"d": "M" + "L".join(points)})
+        for x, name, values in zip(places, lines.names, runs, strict=True):
+            for value in filter(math.isfinite, values):
+                yield _circle(Dot(x, value, colour, f"{of}, {name}: {value:.2f}"), x, y.pixel(value), 4.0, 0.7)
 
 
 def _levels(y: Axis, unit: str) -> Iterator[Shape]:

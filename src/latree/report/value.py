@@ -135,7 +135,19 @@ class Bars:
     series: tuple[tuple[int, str, tuple[float, ...]], ...]  # colour, name, and a value for each of `names`
 
 
-Plot = Scatter | Bars
+@dataclass(frozen=True)
+class Lines:
+    """For each name some values of every series, as an experiment has them that is run more than once: dots, and a
+    line through their means."""
+
+    title: str
+    across: str  # what the names are
+    unit: str
+    names: tuple[str, ...]
+    series: tuple[tuple[int, str, tuple[tuple[float, ...], ...]], ...]  # colour, name, and values for each of `names`
+
+
+Plot = Scatter | Bars | Lines
 Block = Table | Flow | Paragraph | Examples | Outline | Plot
 
 
