@@ -166,7 +166,7 @@ def test_what_is_printed_is_neither_markup_nor_control(capsys: pytest.CaptureFix
 
 def test_everything_is_on_the_page() -> None:
     read = Reader(page(_all_blocks("word")))
-    assert (read.tags["table"], read.tags["svg"], read.tags["article"]) == (5, 6, 1)
+    assert (read.tags["table"], read.tags["svg"], read.tags["article"]) == (5, 8, 1)
     assert {"word", "share", "50.0%", "-", "0.250", "tip", "caption of the map", "a: 90"} <= set(read.texts)
     assert "never used" not in read.texts
     assert read.ids == ["s", "s-0"]
