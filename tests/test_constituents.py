@@ -20,7 +20,7 @@ from latree.inference.sweep import inside_only
 from latree.kinds.parser import Parser
 from latree.lexicon.options import LexiconOptions
 from latree.text.binary import Binarization, undo
-from tests.command import done, toy_trees
+from tests.command import done, toy_trees, write_conllu
 from tests.command import latree as run
 from tests.enumerate import derivations, weights_of
 from tests.grammars import SEEDS, example, ones
@@ -174,3 +174,23 @@ def test_what_lists_exclude(tmp_path: Path) -> None:
     outcome = run("parse", "--constituents", toy("dev"), "--accurate", toy("dev"))
     assert outcome.code == 2
     assert "--accurate has no effect with it" in outcome.err
+
+
+def test_a_training_scores_with_lists(tmp_path: Path) -> None:
+    """As `latree parse` does with them: where the gold trees are listed, there is nothing else to choose."""
+    lists, dev = tmp_path / "lists", tmp_path / "dev.mrg"
+    trees = toy_trees("dev")[:5]
+    dev.write_text("".join(f"{tree}\n" for tree in trees), encoding="utf-8")
+    lists.write_text("".join(f"{tree}\n\n" for tree in trees), encoding="utf-8")
+    command = ("train", "pcfg", toy("dev"), "-o", tmp_path / "m")
+    assert ", exact 100.00, " in run(*command, "--dev", dev, "--constituents", lists).err
+    outcome = run(*command, "--constituents", lists)
+    assert outcome.code == 2
+    assert "--constituents has no effect without --dev" in outcome.err
+    outcome = run(*command, "--dev", dev, "--constituents", tmp_path / "none")
+    assert outcome.code == 1
+    assert "cannot be read" in outcome.err
+    tagged = write_conllu(tmp_path / "dev.conllu", trees)
+    outcome = run("train", "lvg", tagged, "--dev", tagged, "-o", tmp_path / "m", "--constituents", lists)
+    assert outcome.code == 2
+    assert "--constituents is for parsers" in outcome.err

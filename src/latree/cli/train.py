@@ -33,12 +33,14 @@ def train(
     jobs: int,
     resume: bool,
     quiet: bool,
+    constituents: str | None = None,
     **values: Any,
 ) -> None:
     """Train a model; the values are those of the kind's own options."""
     _check_output(output)
     tags = kind.parser is None or (kind.tagger is not None and _is_conllu(treebank, form))
     _check_dev(treebank, dev, form)
+    _check_lists(constituents, dev, tags)
     options = kind_options.options_from(kind, values, tags=tags)
     source: Iterator[Any]
     if isinstance(options, TagOptions) and tags:
@@ -48,13 +50,19 @@ def train(
         source = training.read_all_trees(treebank, form, kind.name)
     fresh = model_class(kind.tagger_name if tags else kind.name)(options)
     about = {"data": [Path(path).name for path in treebank], "seed": options.seed}
-    training.run(fresh, source, training.Plan(output, about, dev, form, resume, quiet, jobs))
+    training.run(fresh, source, training.Plan(output, about, dev, form, resume, quiet, jobs, constituents))
 
 
 # -- one command a kind
 
 _OUTPUT = typer.Option(..., "-o", "--output", metavar="FILE", help="The model file to write.")
 _DEV = typer.Option(None, "--dev", metavar="FILE", help="Trees or tagged sentences kept apart, to score the model on.")
+_CONSTITUENTS = typer.Option(
+    None,
+    "--constituents",
+    metavar="FILE",
+    help="Score on --dev as `latree parse --constituents` parses it: with the phrases and tags of these trees alone.",
+)
 _RESUME = typer.Option(False, "--resume", help="Go on with a training of the same options that was cut short.")
 _QUIET = typer.Option(False, "--quiet", help="Say nothing but errors.")
 
@@ -75,6 +83,8 @@ def _shared_parameters(kind: Kind) -> list[Parameter]:
         ("resume", bool, _RESUME),
         ("quiet", bool, _QUIET),
     ]
+    if kind.parser is not None:
+        table.append(("constituents", str, _CONSTITUENTS))
     return [Parameter(name, Parameter.KEYWORD_ONLY, default=one, annotation=hint) for name, hint, one in table]
 
 
@@ -116,6 +126,17 @@ def _check_dev(treebank: list[str], dev: str | None, form: Format | None) -> Non
     mine, theirs = names[detect_format(dev, form)], {names[detect_format(path, form)] for path in treebank}
     if mine not in theirs:
         raise LatreeError(f"{dev}: this is {mine}, but the treebank {' and '.join(theirs)}; --dev takes the same sort")
+
+
+def _check_lists(constituents: str | None, dev: str | None, tags: bool) -> None:
+    if constituents is None:
+        return
+    if tags:
+        raise typer.BadParameter("--constituents is for parsers; a tagger has no use for it")
+    if dev is None:
+        raise typer.BadParameter("--constituents has no effect without --dev; give both, or neither")
+    with open_text(constituents):
+        pass
 
 
 def _check_output(output: Path) -> None:

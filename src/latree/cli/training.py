@@ -47,6 +47,7 @@ class Plan:
     resume: bool = False  # go on from the checkpoint of a training cut short
     quiet: bool = False
     jobs: int = 1
+    constituents: str | None = None  # lists of trees that the dev sentences are limited to
 
 
 def run(model: Model, data: Iterable[Any], plan: Plan) -> None:
@@ -101,7 +102,7 @@ def _score(reporter: Reporter, plan: Plan, model: Model) -> float:
     """Score a model on the dev file; the figures go into its header."""
     assert plan.dev is not None
     with reporter.paused():
-        figures = score_dev(model, plan.dev, plan.form, plan.jobs, plan.quiet)
+        figures = score_dev(model, plan)
     model.training["dev"] = {"data": Path(plan.dev).name, **figures}
     return figures["f1"] if "f1" in figures else figures["token"]
 
@@ -131,20 +132,24 @@ def _filled_column(path: str) -> Literal["upos", "xpos"]:
     return "upos" if any(sentence.fills("upos") for sentence in read_conllu(path)) else "xpos"
 
 
-def score_dev(model: Model, dev: str, form: Format | None, jobs: int, quiet: bool) -> dict[str, float]:
+def score_dev(model: Model, plan: Plan) -> dict[str, float]:
     """Score on a held-out file; the figures go into the model's header."""
+    from latree.cli.constituents import with_lists
     from latree.kinds.parser import Parser
     from latree.scoring.score import score_tags, score_trees
 
+    dev, jobs, quiet = str(plan.dev), plan.jobs, plan.quiet
     if isinstance(model, Parser):
         gold = list(read_trees(dev, model.labels.for_scoring()))
-        analyses = model.parse_all((tree.words() for tree in gold), jobs)
+        words = (tree.words() for tree in gold)
+        lists = plan.constituents
+        analyses = model.parse_all(words if lists is None else with_lists(words, lists, model.labels), jobs)
         with common.telling_of_compilation(quiet):
             parses = list(with_progress(analyses, "parsing dev", quiet, len(gold)))
         scores = score_trees(gold, [one.tree if one.status == "ok" else None for one in parses]).to_json()
         names = ["f1", "f1_strict", "exact", "tag_accuracy", "sentences", "skipped", "failed"]
     else:
-        tagged = list(read_tagged(dev, model.column, form))  # type: ignore[attr-defined]
+        tagged = list(read_tagged(dev, model.column, plan.form))  # type: ignore[attr-defined]
         found = model.tag_all((words for words, _ in tagged), jobs)  # type: ignore[attr-defined]
         with common.telling_of_compilation(quiet):
             taggings = list(with_progress(found, "tagging dev", quiet, len(tagged)))
