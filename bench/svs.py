@@ -1,13 +1,20 @@
 """Structured vectorial semantics: the tables and the figure of its paper, on any treebank.
 
     python -m bench.svs TRAIN DEV [--headwords 10 50 100] [--clustered 50 100 500 1000 5000] [--clusters 10]
-                        [--refine N] [--smooth-rules TOKENS] [--smooth-words SHARE] [--max-length 40] [--seeds 3]
+                        [--refine N] [--smooth-rules TOKENS] [--smooth-words SHARE] [--head-relation one]
+                        [--no-punctuation] [--max-length 40] [--seeds 3]
+    python -m bench.svs TRAIN DEV --curve ...
     python -m bench.svs TRAIN DEV --speed [--clustered 500] [--loop-length 20] [--plot FILE.svg]
 
-Prints, for syntax alone, for headwords and for clusters of headwords (the paper's table 3), dev F1 of sentences up to
---max-length by the vectorised choice, by the exact one (their difference is the paper's table 2) and by max-rule, how
-many sentences the vectorised choice left without a derivation, and CPU seconds of training; of clusters, which depend
-on their random start, the means over --seeds.
+Prints, for syntax alone, for headwords and for clusters of headwords (the paper's table 3), recall, precision and F1 on
+dev sentences up to --max-length by the vectorised choice, F1 by the exact one (their difference is the paper's table
+2), by that with one concept at every node and by max-rule, how many sentences the vectorised choice left without a
+derivation, and CPU seconds of training; of clusters, which depend on their random start, the means over --seeds.  With
+--no-punctuation marks are taken out of all trees first, as in the paper's tables, and with --head-relation one all
+heads have one relation, as in the paper.
+
+With --curve: F1 by the vectorised choice of the same models after training on every eighth tree, every fourth, every
+second, and all; of clusters the mean over --seeds and the standard deviation.
 
 With --speed (the paper's figure 2): CPU seconds to compose the vectors of all that a sentence can be, and the constants
 of n^3 that fit them best, in three ways.  "vectors" is eqn 10, as latree has it; "loops" is the sum of eqn 4 as it is
@@ -36,9 +43,9 @@ from latree.inference.forms.factored import NO_RELATION, Factored, down, up
 from latree.inference.results import Objective
 from latree.inference.sweep import inside_only, register
 from latree.jit import kernel
-from latree.kinds.svs import SvsOptions
+from latree.kinds.svs import Choice, SvsOptions
 from latree.kinds.svs.choice import chosen_edges
-from latree.kinds.svs.model import Choice, Svs
+from latree.kinds.svs.model import Svs
 
 Trees = list[latree.Tree]
 Points = list[tuple[int, float]]  # words, and CPU seconds
@@ -60,45 +67,70 @@ def seconds(work: Callable[[], Result]) -> tuple[float, Result]:
 
 def models(options: argparse.Namespace) -> Iterator[tuple[str, SvsOptions]]:
     """The rows of the table, each with its name."""
-    common = {"refinements": options.refine, "rule_smoothing": options.smooth_rules}
-    common |= {"word_smoothing": options.smooth_words}
+    common = {"rule_smoothing": options.smooth_rules, "word_smoothing": options.smooth_words}
+    common |= {"labels": options.labels, "head_relation": options.head_relation}
     yield SYNTAX_ONLY, SvsOptions(headwords=0, clusters=0, **common)
     for size in options.headwords:
         yield f"{size} headwords", SvsOptions(headwords=size, clusters=0, **common)
     for size in options.clustered:
         name = f"{size} headwords in {options.clusters} clusters"
-        yield name, SvsOptions(headwords=size, clusters=options.clusters, **common)
+        yield name, SvsOptions(headwords=size, clusters=options.clusters, refinements=options.refine, **common)
 
 
-def f1(model: Svs, gold: Trees, objective: Objective, choice: Choice = "vector") -> tuple[float, int]:
-    """Score a model, and count the sentences that have a tree of last resort."""
+def scores(model: Svs, gold: Trees, objective: Objective, choice: Choice = "vector") -> dict[str, float]:
+    """Recall, precision and F1 of a model, and the sentences that have a tree of last resort."""
     model.choice = choice
     parses = list(model.parse_all([tree.words() for tree in gold], objective=objective))
+    figures = latree.score_trees(gold, [parse.tree for parse in parses]).to_json()
     missing = sum(parse.status != "ok" for parse in parses)
-    return float(latree.score_trees(gold, [parse.tree for parse in parses]).to_json()["f1"]), missing
+    return {name: figures[name] for name in ("recall", "precision", "f1")} | {"missing": missing}
 
 
-def figures(options: SvsOptions, seed: int, train: Trees, gold: Trees) -> tuple[float, ...]:
-    """F1 vectorised, exact and by max-rule, how many were not derived, and CPU seconds of training."""
-    trained, model = seconds(lambda: Svs(options=options, seed=seed).fit(train))
-    vector, missing = f1(model, gold, "viterbi", "vector")
-    exact, _ = f1(model, gold, "viterbi", "concept")
-    return vector, exact, f1(model, gold, "max-rule")[0], missing, trained
+def trained_models(options: SvsOptions, seeds: int, train: Trees) -> Iterator[tuple[float, Svs]]:
+    """Models of these options with the CPU seconds that they took: as many as seeds, where these make a difference."""
+    for seed in range(seeds if options.clusters else 1):
+        yield seconds(lambda seed=seed: Svs(options=options, seed=seed).fit(train))  # type: ignore[misc]
 
 
 def row(name: str, options: SvsOptions, seeds: int, train: Trees, gold: Trees) -> str:
-    tries = [figures(options, seed, train, gold) for seed in range(seeds if options.clusters else 1)]
-    vector, exact, max_rule, missing, trained = np.mean(tries, axis=0)
-    scores = f"{vector:.2f} | {exact:.2f} | {vector - exact:+.2f} | {max_rule:.2f}"
-    return f"| {name} | {scores} | {missing:.0f} | {trained:.1f} |"
+    tries = []
+    for trained, model in trained_models(options, seeds, train):
+        vector = scores(model, gold, "viterbi", "vector")
+        others = [scores(model, gold, "viterbi", choice)["f1"] for choice in ("concept", "maximum")]
+        tries.append([*vector.values(), *others, scores(model, gold, "max-rule")["f1"], trained])
+    recall, precision, f1, missing, exact, maximum, max_rule, trained = np.mean(tries, axis=0)
+    by_vectors = f"{recall:.2f} | {precision:.2f} | {f1:.2f}"
+    by_others = f"{exact:.2f} | {f1 - exact:+.2f} | {maximum:.2f} | {max_rule:.2f}"
+    return f"| {name} | {by_vectors} | {by_others} | {missing:.0f} | {trained:.1f} |"
 
 
 def print_table(options: argparse.Namespace, train: Trees, gold: Trees) -> None:
-    columns = ["model", "F1 vectorised", "F1 exact", "difference", "F1 max-rule", "not derived", "training CPU s"]
-    print(f"| {' | '.join(columns)} |")
-    print("|---" * len(columns) + "|")
+    print_head(
+        *("model", "LR vectorised", "LP", "F1", "F1 exact", "difference", "F1 maximum", "F1 max-rule"),
+        *("not derived", "training CPU s"),
+    )
     for name, chosen in models(options):
         print(row(name, chosen, options.seeds, train, gold), flush=True)
+
+
+def print_head(*columns: str) -> None:
+    print(f"| {' | '.join(columns)} |")
+    print("|---" * len(columns) + "|")
+
+
+# --- learning curve
+
+
+def print_curve(options: argparse.Namespace, train: Trees, gold: Trees) -> None:
+    parts = [train[::step] for step in (8, 4, 2, 1)]
+    print_head("model", *(f"{len(part)} trees" for part in parts))
+    for name, chosen in models(options):
+        cells = []
+        for part in parts:
+            models_of_part = trained_models(chosen, options.seeds, part)
+            f1 = [scores(model, gold, "viterbi")["f1"] for _, model in models_of_part]
+            cells.append(f"{np.mean(f1):.2f}" + (f" ± {np.std(f1, ddof=1):.2f}" if len(f1) > 1 else ""))
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
 # --- figure 2
@@ -164,7 +196,7 @@ def measure(model: Svs, words: Sequence[str], loop_length: int) -> Times | None:
     if len(words) > loop_length:
         return Times(len(words), len(forest.rule), vectors, loops, None)
     interpreted, edges = seconds(lambda: svs_loops.parse(forest, weights, width, prior, exact=False))
-    if sorted(edges) != sorted(chosen_edges(forest, weights, width, prior, exact=False)):
+    if sorted(edges) != sorted(chosen_edges(forest, weights, width, prior, "vector")):
         print(f"loops choose another tree for: {' '.join(words)}")
     return Times(len(words), len(forest.rule), vectors, loops, interpreted)
 
@@ -193,11 +225,10 @@ def cubic(points: Points) -> Fit:
 
 def print_speed(options: argparse.Namespace, train: Trees, gold: Trees) -> None:
     size = options.clustered[0]
-    model = Svs(options=SvsOptions(headwords=size, clusters=options.clusters, refinements=0)).fit(train)
+    model = Svs(headwords=size, clusters=options.clusters, refinements=0, labels=options.labels).fit(train)
     measure(model, gold[0].words()[:3], 0)  # compiles
     print(f"{size} headwords in {options.clusters} clusters, whole forests\n")
-    print("| words | edges | CPU s, vectors | CPU s, loops | CPU s, interpreted |")
-    print("|---|---|---|---|---|")
+    print_head("words", "edges", "CPU s, vectors", "CPU s, loops", "CPU s, interpreted")
     times = []
     for words in by_length(gold, options.max_length, options.each):
         if (one := measure(model, words, options.loop_length)) is not None:
@@ -256,20 +287,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--refine", type=int, default=0, help="iterations of EM over the trees")
     parser.add_argument("--smooth-rules", type=float, default=0.0)
     parser.add_argument("--smooth-words", type=float, default=0.0)
+    parser.add_argument("--head-relation", choices=["context", "one"], default="context")
+    parser.add_argument("--no-punctuation", action="store_true", help="take punctuation out of all trees")
     parser.add_argument("--seeds", type=int, default=3, help="of clusters")
     parser.add_argument("--max-length", type=int, default=40, help="of dev sentences")
+    parser.add_argument("--curve", action="store_true", help="F1 by the size of the treebank")
     parser.add_argument("--speed", action="store_true", help="times, of a model with the first of --clustered")
     parser.add_argument("--loop-length", type=int, default=20, help="longer ones are not interpreted")
     parser.add_argument("--each", type=int, default=1, help="sentences of every length that are timed")
     parser.add_argument("--plot", type=Path)
     options = parser.parse_args(arguments)
     train = list(latree.read_trees(options.train))
-    gold = list(latree.read_trees(options.dev, latree.LabelRules().for_scoring()))
+    options.labels = latree.LabelRules.named("no-punctuation" if options.no_punctuation else "penn")
+    gold = list(latree.read_trees(options.dev, options.labels.for_scoring()))
     gold = [tree for tree in gold if len(tree.words()) <= options.max_length]
-    if options.speed:
-        print_speed(options, train, gold)
-    else:
-        print_table(options, train, gold)
+    show = print_speed if options.speed else print_curve if options.curve else print_table
+    show(options, train, gold)
 
 
 if __name__ == "__main__":

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from latree import Svs
 from latree.data import toy
 from latree.kinds.registry import load
+from latree.text.tree import Tree
 from tests.command import SLEEPS, SLEEPS_TREE, done, latree, model, toy_trees, write_conllu
 
+DEV = toy_trees("dev")[:20]
 SIZES = ("--headwords", "40", "--clusters", "3", "--seed", "1")
 
 
@@ -127,6 +130,45 @@ def test_vectors_of_several_trees(path: Path) -> None:
     assert one.count("") == 1
     everywhere = done("parse", "-m", path, "--vectors", "--jobs", "2", toy("dev")).out
     assert everywhere == done("parse", "-m", path, "--vectors", toy("dev")).out
+
+
+def test_drawn_with_concepts_and_relations(path: Path) -> None:
+    picture, _, rest = done("parse", "-m", path, "--vectors", "--draw", stdin=SLEEPS).out.partition("\n\n")
+    made: Any = load(path)
+    assert picture == str(made.draw(made.parse(SLEEPS.split()).tree))
+    assert "MOD:DT{" in picture
+    assert rest.startswith("S\t0\t4\t")
+    assert "MOD" not in done("parse", "-m", path, "--draw", stdin=SLEEPS).out
+
+
+@pytest.mark.parametrize("choice", ["vector", "concept", "maximum"])
+def test_how_the_likeliest_derivation_is_chosen(path: Path, choice: str) -> None:
+    made: Any = load(path)
+    made.choice = choice
+    expected = [str(parse.tree) for parse in made.parse_all((tree.words() for tree in DEV), objective="viterbi")]
+    text = "".join(f"{' '.join(tree.words())}\n" for tree in DEV)
+    assert done("parse", "-m", path, "--objective", "viterbi", "--choice", choice, stdin=text).lines == expected
+
+
+def test_a_choice_without_effect_is_refused(path: Path) -> None:
+    outcome = latree("parse", "-m", path, "--choice", "concept", stdin=SLEEPS)
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "--choice has no effect without --objective viterbi; give both, or neither" in outcome.err
+    outcome = latree("parse", "-m", model("pcfg"), "--choice", "concept", "--objective", "viterbi", stdin=SLEEPS)
+    assert outcome.err == "latree: --choice is for svs; this is a pcfg\n"
+
+
+def test_without_punctuation(tmp_path: Path) -> None:
+    """Marks go from the trees that train, and from those that are parsed and scored."""
+    made = tmp_path / "m"
+    done("train", "svs", toy("train"), "--dev", toy("dev"), "-o", made, *SIZES, "--labels", "no-punctuation", "--quiet")
+    parses = done("parse", "-m", made, toy("dev")).lines
+    assert not {".", ","} & {tag for line in parses for tag in Tree.read(line).tags()}
+    predicted = tmp_path / "parses.mrg"
+    predicted.write_text("".join(f"{line}\n" for line in parses), encoding="utf-8")
+    scored = json.loads(done("eval", toy("dev"), predicted, "--labels", "no-punctuation", "--json").out)
+    assert scored["f1"] == load(made).training["dev"]["f1"]
+    assert min(scored["precision"], scored["recall"]) <= scored["f1"] <= max(scored["precision"], scored["recall"])
 
 
 def test_vectors_are_for_svs() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from latree.inference.grammar import Grammar, count_rules, inner_nodes, rule_sym
 from latree.inference.subtypes import Layout
 from latree.inference.sweep import inside_only
 from latree.kinds.parser import tagged_sentences
-from latree.kinds.svs import SvsOptions
+from latree.kinds.svs import Choice, SvsOptions
 from latree.kinds.svs.choice import chosen_edges
 from latree.kinds.svs.counts import (
     HeadCounts,
@@ -56,43 +58,56 @@ CLUSTERED = SvsOptions(headwords=30, clusters=4, iterations=20, least=3, refinem
 # --- the choice of analyses
 
 
-@pytest.mark.parametrize("exact", [True, False], ids=["concept", "vector"])
+CHOICES = get_args(Choice)
+
+
+@pytest.mark.parametrize("choice", ["concept", "vector"])
 @pytest.mark.parametrize("seed", range(20))
-def test_choice_equals_loops(seed: int, exact: bool) -> None:
+def test_choice_equals_loops(seed: int, choice: Choice) -> None:
     _, forest, weights, width, prior = example(seed, (4, 3))
-    expected = svs_loops.parse(forest, weights, width, prior, exact=exact)
-    assert sorted(chosen_edges(forest, weights, width, prior, exact=exact)) == sorted(expected)
+    expected = svs_loops.parse(forest, weights, width, prior, exact=choice == "concept")
+    assert sorted(chosen_edges(forest, weights, width, prior, choice)) == sorted(expected)
 
 
-def test_the_two_choices_differ() -> None:
-    """Else the test above could not tell them apart."""
-    different = 0
+def test_the_choices_differ() -> None:
+    """Else the tests beside this one could not tell them apart."""
+    differing = dict.fromkeys(combinations(CHOICES, 2), 0)
     for seed in range(20):
         _, forest, weights, width, prior = example(seed, (4, 3))
-        ways = [sorted(chosen_edges(forest, weights, width, prior, exact=exact)) for exact in (True, False)]
-        different += ways[0] != ways[1]
-    assert different > 0
+        ways = {choice: sorted(chosen_edges(forest, weights, width, prior, choice)) for choice in CHOICES}
+        for one, other in differing:
+            differing[one, other] += ways[one] != ways[other]
+    assert min(differing.values()) > 0
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_with_one_concept_both_choices_are_the_best_derivation(seed: int) -> None:
+def test_the_maximum_is_the_best_derivation_with_its_concepts(seed: int) -> None:
+    _, forest, weights, width, prior = example(seed, concepts=2)
+
+    def weight(edges: list[int]) -> float:
+        return max(weight for _, weight in svs_loops.assignments(forest, weights, width, edges))
+
+    best = max(map(weight, all_edge_sets(forest, int(forest.root[0]))))
+    assert weight(chosen_edges(forest, weights, width, prior, "maximum")) == pytest.approx(best)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_with_one_concept_all_choices_are_the_best_derivation(seed: int) -> None:
     _, forest, weights, width, prior = example(seed, concepts=1)
 
     def weight(edges: list[int]) -> float:
         return svs_loops.assignments(forest, weights, width, edges)[0][1]
 
     best = max(map(weight, all_edge_sets(forest, int(forest.root[0]))))
-    for exact in (True, False):
-        assert weight(chosen_edges(forest, weights, width, prior, exact=exact)) == pytest.approx(best)
+    for choice in CHOICES:
+        assert weight(chosen_edges(forest, weights, width, prior, choice)) == pytest.approx(best)
 
 
-@pytest.mark.parametrize("exact", [True, False], ids=["concept", "vector"])
-def test_choice_where_floats_are_too_small(exact: bool) -> None:
+@pytest.mark.parametrize("choice", CHOICES)
+def test_choice_where_floats_are_too_small(choice: Choice) -> None:
     _, forest, weights, width, prior = example(5)
     tiny = weights._replace(entry=weights.entry * 1e-200)
-    assert chosen_edges(forest, tiny, width, prior, exact=exact) == chosen_edges(
-        forest, weights, width, prior, exact=exact
-    )
+    assert chosen_edges(forest, tiny, width, prior, choice) == chosen_edges(forest, weights, width, prior, choice)
 
 
 # --- the paper's running example: "the egrs.", concepts pulled, the and unknown
@@ -138,8 +153,8 @@ def test_running_example() -> None:
         assert best.vectors[phrase] == pytest.approx([0, 0, 0.036])
         assert best.vectors[forest.root[0]] == pytest.approx([0.036])
     assert prior[1] @ found == pytest.approx(0.8 * 0.036)  # a . e of eqn 11
-    for exact in (True, False):
-        assert sorted(chosen_edges(forest, weights, width, prior, exact=exact)) == list(range(len(forest.rule)))
+    for choice in CHOICES:
+        assert sorted(chosen_edges(forest, weights, width, prior, choice)) == list(range(len(forest.rule)))
 
 
 def test_the_head_may_stand_on_the_left() -> None:
@@ -477,31 +492,32 @@ def parses(model: Svs | Pcfg, trees: list[Tree], objective: str = "max-rule") ->
     return list(model.parse_all([tree.words() for tree in trees], objective=objective))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("clusters", [0, 4])
-@pytest.mark.parametrize("refinements", [0, 2])
-def test_saved_and_loaded(train: list[Tree], dev: list[Tree], tmp_path: Path, clusters: int, refinements: int) -> None:
-    options = SvsOptions(headwords=10, clusters=clusters, iterations=10, least=3, refinements=refinements)
-    model = Svs(options=options, seed=3).fit(train)
+@pytest.mark.parametrize(("clusters", "refinements", "seed"), [(0, 50, 0), (4, 0, 3), (4, 2, 3)])
+def test_saved_and_loaded(
+    train: list[Tree], dev: list[Tree], tmp_path: Path, clusters: int, refinements: int, seed: int
+) -> None:
+    options = SvsOptions(headwords=10, clusters=clusters, iterations=10, least=3, refinements=refinements, seed=seed)
+    model = Svs(options=options).fit(train)
     model.save(tmp_path / "svs.latree")
     again = load(tmp_path / "svs.latree")
     assert isinstance(again, Svs)
-    assert (again.options, again.options.seed, again.headwords.words) == (model.options, 3, model.headwords.words)
-    for choice in ("vector", "concept"):
-        again.choice = model.choice = choice  # type: ignore[assignment]
+    assert (again.options, again.headwords.words) == (model.options, model.headwords.words)
+    for choice in CHOICES:
+        again.choice = model.choice = choice
         assert list(map(outline, parses(again, dev, "viterbi"))) == list(map(outline, parses(model, dev, "viterbi")))
     assert list(map(outline, parses(again, dev))) == list(map(outline, parses(model, dev)))
 
 
 def test_without_headwords_it_is_the_pcfg(train: list[Tree], dev: list[Tree]) -> None:
-    """Of the same binarisation: syntax only, both choices alike."""
+    """Of the same binarisation: syntax only, all choices alike."""
     model = Svs(options=SvsOptions(headwords=0, clusters=0, least=3)).fit(train)
     pcfg = Pcfg(binarization=model.binarization).fit(train)
     assert model.concepts == 1
     np.testing.assert_allclose(model.rule[:, 0], pcfg.theta)
     assert set(model.relation.ravel()) == {1.0}
     expected = parses(pcfg, dev, "viterbi")
-    for choice in ("vector", "concept"):
-        model.choice = choice  # type: ignore[assignment]
+    for choice in CHOICES:
+        model.choice = choice
         found = parses(model, dev, "viterbi")
         assert [str(parse.tree) for parse in found] == [str(parse.tree) for parse in expected]
     assert [model.log_prob_tree(tree) for tree in dev] == pytest.approx([pcfg.log_prob_tree(tree) for tree in dev])
@@ -570,6 +586,54 @@ def test_coarse_emissions_are_those_of_all_concepts(model: Svs) -> None:
 def test_no_trees() -> None:
     with pytest.raises(LatreeError, match="no trees"):
         Svs().fit([])
+
+
+def test_heads_have_one_relation_if_asked(counted: Counted) -> None:
+    """l_ID of the paper; modifiers have theirs as before."""
+    grammar, counts = counted.grammar, counted.rule_counts
+    several, one = (structure(grammar, counts, 20, alike) for alike in (False, True))
+    assert sum(relation.role == "head" for relation in several.relations) > 1
+    assert [relation for relation in one.relations if relation.role == "head"] == [Relation("head", ANY, ANY)]
+    modifiers = [{one for one in each.relations if one.role != "head"} for each in (several, one)]
+    assert modifiers[0] == modifiers[1]
+    for rule, k in np.argwhere(several.label != NO_RELATION).tolist():
+        mine, other = (each.relations[each.label[rule, k]] for each in (several, one))
+        assert mine.role == other.role
+
+
+@pytest.mark.parametrize("relation", ["context", "one"])
+def test_heads_of_headwords_have_the_identity(train: list[Tree], relation: str) -> None:
+    """Whatever the context, a head shares its phrase's headword; rows of nothing are those never seen."""
+    model = Svs(headwords=10, clusters=0, head_relation=relation).fit(train)
+    for number, one in enumerate(model.structure.relations):
+        if one.role == "head":
+            seen = model.relation[number].sum(1) > 0
+            np.testing.assert_array_equal(model.relation[number][seen], np.eye(model.concepts)[seen])
+
+
+def test_a_picture_has_relations_and_concepts(train: list[Tree], dev: list[Tree]) -> None:
+    """As figure 1 of the paper: of headwords, every phrase has that of its head, and every tag its word's."""
+    model = Svs(headwords=1000, clusters=0).fit(train)
+    tree = next(one.tree for one in parses(model, dev) if one.status == "ok" and one.tree is not None)
+    drawn = model.draw(tree).tree
+    assert drawn.words() == tree.words()
+
+    def check(node: Tree, plain: Tree) -> None:
+        label, _, concept = node.label.partition("{")
+        relation, _, category = label.partition(":")
+        assert (relation in ("ID", "MOD"), category) == (True, plain.label)
+        heads = [child for child in node.children if child.label.startswith("ID:")]
+        if node.word is not None:
+            assert concept in (f"{node.word.lower()}}}", "unk}")
+        else:
+            assert [head.label.partition("{")[2] for head in heads] == [concept]
+        for pair in zip(node.children, plain.children, strict=True):
+            check(*pair)
+
+    assert drawn.label == tree.label
+    for top, plain in zip(drawn.children, tree.children, strict=True):
+        check(top, plain)
+    assert "<svg" in model.draw(tree)._repr_svg_()
 
 
 def test_what_an_svs_does_not_do_is_told() -> None:

@@ -458,7 +458,11 @@ def test_command_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize(
     ("kind", "options", "told"),
     [
-        ("lvg", ["--truncation", "8"], "--truncation has no effect with --estimator em"),
+        (
+            "lvg",
+            ["--truncation", "8"],
+            "--truncation has no effect without --estimator variational; give both, or neither",
+        ),
         ("lvg", ["--estimator", "variational", "--merge", "0.2"], "--merge has no effect"),
         ("lvg", ["--estimator", "variational", "--rounds", "2"], "--rounds has no effect"),
         ("lvg", ["--estimator", "variational", "--truncation", "6"], "power of two"),

@@ -1,13 +1,15 @@
-"""Options as fields of frozen dataclasses: the field says the default, the help, the bounds, and for whom it is.
+"""Options as fields of frozen dataclasses: the field says the default, the help, the bounds, and when it has an effect.
 
 What an option belongs to may hold groups of options, which are dataclasses in turn (`walk`).  Fields without help are
-constants, for Python alone.
+constants, for Python alone.  A field that has no effect on parsers, or on taggers, or unless another option is set,
+says so (`Use`), and whoever gives it in vain is told (`hindrance`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from latree.errors import LatreeError
@@ -18,6 +20,16 @@ if TYPE_CHECKING:
 Group = TypeVar("Group", bound="DataclassInstance")
 Model = Literal["parser", "tagger"]
 SAME: Any = object()  # as a tagger's default: it is everybody's
+SET: Any = object()  # as the value that another option needs: any but None, 0 and False
+CHANGED: Any = object()  # the same: any but the default
+
+
+@dataclass(frozen=True)
+class Use:
+    """When a field has an effect; what it says of a group holds for all that is in it."""
+
+    only: Model | None = None  # on whom
+    needs: Mapping[str, Any] = field(default_factory=dict)  # fields of the outermost dataclass, and their values
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,20 +50,18 @@ class About:
     most: float | None = None
     shown: str | None = None  # the default in words
     tagger: Any = SAME  # a tagger's default
-    only: Model | None = None  # who has a use for it
-    needs: tuple[str, str] | None = None  # another option, and the value without which this has no effect
     read: Callable[[str], Any] | None = None  # makes the value of what the user writes
     preset: Preset | None = None  # of a switch: what it sets beside itself
 
 
-def option(default: Any, help: str, **more: Any) -> Any:
+def option(default: Any, help: str, *, only: Model | None = None, needs: Mapping[str, Any] = {}, **more: Any) -> Any:
     """Make a field that people can set; `more` are the other fields of `About`."""
-    return field(default=default, metadata={"about": About(help, **more)})
+    return field(default=default, metadata={"about": About(help, **more), "use": Use(only, needs)})
 
 
-def constant(default: Any, tagger: Any) -> Any:
-    """Make a field for Python alone, whose default is another one for taggers."""
-    return field(default=default, metadata={"tagger": tagger})
+def constant(default: Any, *, tagger: Any = SAME, only: Model | None = None, needs: Mapping[str, Any] = {}) -> Any:
+    """Make a field for Python alone, or a group: with another default for taggers, or of use to some."""
+    return field(default=default, metadata={"tagger": tagger, "use": Use(only, needs)})
 
 
 def about(one: Field[Any]) -> About | None:
@@ -69,11 +79,57 @@ def walk(group: Any) -> Iterator[tuple[tuple[str, ...], Field[Any]]]:
 
 
 def changed(group: Group, changes: Mapping[tuple[str, ...], Any]) -> Group:
-    """Copy a dataclass with other values, given by the names that lead to them; a group comes before its fields."""
-    for path, value in changes.items():
-        inner = value if len(path) == 1 else changed(getattr(group, path[0]), {path[1:]: value})
-        group = replace(group, **{path[0]: inner})
-    return group
+    """Copy a dataclass with other values, given by the names that lead to them; fields go on top of their group's."""
+    values = {path[0]: value for path, value in changes.items() if len(path) == 1}
+    for name in {path[0] for path in changes if len(path) > 1}:
+        inner = {path[1:]: value for path, value in changes.items() if path[0] == name and len(path) > 1}
+        values[name] = changed(values.get(name, getattr(group, name)), inner)
+    return replace(group, **values)
+
+
+def get_at(group: Any, path: tuple[str, ...]) -> Any:
+    """The value that some names lead to."""
+    return reduce(getattr, path, group)
+
+
+# -- options without effect
+
+
+def uses_of(group: Any, path: tuple[str, ...]) -> Iterator[Use]:
+    """What the field at a path, and the groups that it is in, say of when they have an effect."""
+    for name in path:
+        (one,) = (one for one in fields(group) if one.name == name)
+        yield one.metadata.get("use", Use())
+        group = one.default
+
+
+def hindrance(
+    options: Any, path: tuple[str, ...], *, tags: bool, spell: Callable[[tuple[str, ...]], str] = lambda path: path[-1]
+) -> str | None:
+    """Say why the option at a path has no effect among the others, and what to do; None: it has one.
+
+    `tags` tells options for a tagger; `spell` writes the name of an option.
+    """
+    name, mine, default = spell(path), "tagger" if tags else "parser", type(options)()
+    for use in uses_of(options, path):
+        if use.only not in (None, mine):
+            return f"{name} is for {use.only}s; a {mine} has no use for it"
+        for other, needed in use.needs.items():
+            value, usual = getattr(options, other), getattr(default, other)
+            if value == needed or (needed is SET and value) or (needed is CHANGED and value != usual):
+                continue
+            if value == usual:
+                wanted = "" if needed in (SET, CHANGED) else f" {needed}"
+                return f"{name} has no effect without {spell((other,))}{wanted}; give both, or neither"
+            return f"{name} has no effect with {spell((other,))} {value}; leave out one of the two"
+    return None
+
+
+def refuse_idle(options: Any, defaults: Any, *, tags: bool) -> None:
+    """Refuse values other than the defaults that have no effect."""
+    for path, _ in walk(type(options)):
+        if get_at(options, path) != get_at(defaults, path) and (why := hindrance(options, path, tags=tags)):
+            raise LatreeError(why)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from latree.scoring.score import (
     score_trees,
 )
 from latree.text.formats import Column, Format, detect_format, open_text, read_tagged
-from latree.text.labels import LabelRules
+from latree.text.labels import PRESETS, LabelRules
 from latree.text.tree import Tree
 
 MOST = 0.5  # share of sentences with other words, above which the files seem to be of different texts
@@ -50,7 +50,7 @@ def evaluate(
     by_label: bool = typer.Option(False, "--by-label", help="Also write the figures of each label."),
     raw: bool = typer.Option(False, "--raw", help="Compare labels as they are, with function tags and traces."),
     labels: str = typer.Option(
-        "penn", "--labels", help="How the labels of both files are read: penn, floresta, cess or raw."
+        "penn", "--labels", help=f"How the labels of both files are read: {', '.join(PRESETS)}."
     ),
     against: str = typer.Option(
         None, "--against", help="A second file to score: tells whether the difference between the two is significant."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from functools import cache
+from functools import cache, partial
 from inspect import Parameter
 from typing import Any, NamedTuple, get_type_hints
 
@@ -12,7 +12,7 @@ import typer
 
 from latree.kinds.options import ModelOptions, TreebankOptions
 from latree.kinds.registry import Kind, trained_kinds
-from latree.options import SAME, About, about, changed, walk
+from latree.options import CHANGED, SAME, SET, About, about, changed, hindrance, uses_of, walk
 
 
 class Setting(NamedTuple):
@@ -23,6 +23,7 @@ class Setting(NamedTuple):
     kind: Any  # the type of what the user writes
     default: Any
     tagger_default: Any  # None where no tagger has another, or is not of this kind
+    use: str  # in words, for whom and with which others it has an effect; empty: always
 
     @property
     def name(self) -> str:
@@ -30,7 +31,7 @@ class Setting(NamedTuple):
 
     @property
     def flag(self) -> str:
-        return "--" + self.name.replace("_", "-")
+        return flag_named(self.name)
 
     @property
     def help(self) -> str:
@@ -40,7 +41,8 @@ class Setting(NamedTuple):
             shown = str(self.default)
             if self.tagger_default is not None:
                 shown += f", for a tagger {self.tagger_default}"
-        return f"{self.about.help}  [default: {shown}]" if shown else self.about.help
+        notes = [*filter(None, [shown and f"default: {shown}", self.use])]
+        return f"{self.about.help}  [{'; '.join(notes)}]" if notes else self.about.help
 
     @property
     def metavar(self) -> str | None:
@@ -82,9 +84,41 @@ def settings_of(kind: Kind) -> dict[str, Setting]:
             default, other = one.default, None if described.tagger is SAME else described.tagger
             if other is not None and kind.parser is None:
                 default, other = other, None
-            setting = Setting(path, described, hint, default, other if kind.tagger is not None else None)
+            other = other if kind.tagger is not None else None
+            setting = Setting(path, described, hint, default, other, _use_in_words(kind, path))
             settings[setting.name] = setting
     return settings
+
+
+def _use_in_words(kind: Kind, path: tuple[str, ...]) -> str:
+    """For whom, and with which other options, one has an effect."""
+    options, words = kind.trained_options(), []
+    for use in uses_of(options, path):
+        if use.only is not None and None not in (kind.parser, kind.tagger):
+            words.append(f"for {use.only}s")
+        for other, value in use.needs.items():
+            flag = _flag_at(kind, (other,))
+            if value is None:
+                words.append(f"without {flag}")
+            elif value is SET and getattr(options, other):
+                words.append(f"unless {flag} 0")
+            elif value in (SET, CHANGED):
+                words.append(f"with {flag}")
+            else:
+                words.append(f"with {flag} {value}")
+    return ", ".join(words)
+
+
+def _flag_at(kind: Kind, path: tuple[str, ...]) -> str:
+    """The option whose field has this path."""
+    one = next(one for place, one in walk(kind.trained_options) if place == path)
+    described = about(one)
+    return flag_named((described and described.name) or path[-1])
+
+
+def flag_named(name: str) -> str:
+    """An option's name as the user writes it."""
+    return "--" + name.replace("_", "-")
 
 
 def parameters_for(kind: Kind) -> list[Parameter]:
@@ -97,7 +131,7 @@ def parameters_for(kind: Kind) -> list[Parameter]:
 
 
 def options_from(kind: Kind, values: Mapping[str, Any], *, tags: bool) -> ModelOptions:
-    """Make the options of a parser or a tagger from what the user wrote."""
+    """Make the options of a parser or a tagger from what the user wrote; what has no effect is a misunderstanding."""
     mine = settings_of(kind)
     said = {name: value for name, value in values.items() if value is not None and value is not False}
     for name in said:
@@ -105,19 +139,12 @@ def options_from(kind: Kind, values: Mapping[str, Any], *, tags: bool) -> ModelO
             having = [other for other in trained_kinds() if name in settings_of(other)]
             flag, names = settings_of(having[0])[name].flag, ", ".join(other.name for other in having)
             raise typer.BadParameter(f"{flag} is for {names}; {kind.name} has no use for it")
-        _check(mine[name], said, mine, tags)
     start = kind.trained_options.for_tagger() if tags else kind.trained_options()
     start = start.given({name: True for name in said if mine[name].about.preset is not None}, tags=tags)
     read = {mine[name]: mine[name].about.read for name in said}
     changes = {one.path: said[one.name] if make is None else make(said[one.name]) for one, make in read.items()}
-    return changed(start, dict(sorted(changes.items(), key=lambda change: len(change[0]))))
-
-
-def _check(setting: Setting, said: Mapping[str, Any], mine: Mapping[str, Setting], tags: bool) -> None:
-    """An option without effect is a misunderstanding."""
-    only, needs = setting.about.only, setting.about.needs
-    if only is not None and (only == "tagger") != tags:
-        other = "parser" if only == "tagger" else "tagger"
-        raise typer.BadParameter(f"{setting.flag} is for {only}s; a {other} has no use for it")
-    if needs is not None and (value := said.get(needs[0], mine[needs[0]].default)) != needs[1]:
-        raise typer.BadParameter(f"{setting.flag} has no effect with {mine[needs[0]].flag} {value}")
+    options = changed(start, changes)
+    for path in changes:
+        if why := hindrance(options, path, tags=tags, spell=partial(_flag_at, kind)):
+            raise typer.BadParameter(why)
+    return options

@@ -22,6 +22,7 @@ from latree.inference.results import Objective, Parse
 from latree.kinds.model import ForestModel, Sentence
 from latree.kinds.parser import Parser
 from latree.kinds.product.model import Product
+from latree.kinds.svs import Choice
 
 if TYPE_CHECKING:
     from latree.kinds.svs.model import Svs
@@ -51,7 +52,12 @@ _SCORES = typer.Option(
     help="Write before each tree, with tabs between: the log probability of tree and words, that of the words, the "
     "probability of the tree given the words, and whether all went well.",
 )
-_DRAW = typer.Option(False, "--draw", help="Draw the trees, for people to look at.")
+_DRAW = typer.Option(
+    False,
+    "--draw",
+    help="Draw the trees, for people to look at; with --vectors each node has its relation to the node above, ID for a "
+    "head and MOD for a modifier, and its likeliest concept.",
+)
 _ACCURATE = typer.Option(False, "--accurate", help="Consider more trees: slower, for models with subtypes.")
 _CONSTITUENTS = typer.Option(
     None,
@@ -59,6 +65,13 @@ _CONSTITUENTS = typer.Option(
     metavar="FILE",
     help="Consider only phrases and tags that are in the trees of this file, in place of the model's pruning: lists "
     "of trees in brackets with an empty line after each, a list a sentence, as --kbest writes them.",
+)
+_CHOICE = typer.Option(
+    None,
+    "--choice",
+    help="For svs with --objective viterbi: what the single likeliest derivation is.  vector: one analysis of a phrase "
+    "for all its concepts; concept: the best one for each concept, whatever concepts are below; maximum: the likeliest "
+    "with one concept at every node.  [default: vector]",
 )
 _VECTORS = typer.Option(
     False,
@@ -85,6 +98,7 @@ def parse(
     objective: Objective = common.OBJECTIVE,
     accurate: bool = _ACCURATE,
     alone: bool = common.ALONE,
+    choice: Choice = _CHOICE,
     vectors: bool = _VECTORS,
     constituents: str = _CONSTITUENTS,
 ) -> None:
@@ -105,6 +119,8 @@ def parse(
         _prune_less(parser)
     if alone:
         common.leave_out_pruner(parser)
+    if choice is not None:
+        _choose_by(parser, choice, objective)
     writer = _Writer(parser, _with_vectors(parser) if vectors else None, scores, json_lines, draw)
     split = common.splitter(parser, tokenize, wrapped)
     plain = common.read_sentences(inputs, form, split=split, labels=parser.labels)
@@ -153,6 +169,15 @@ def _prune_less(parser: Parser) -> None:
     parser.cascade = ACCURATE
 
 
+def _choose_by(parser: Parser, choice: Choice, objective: Objective) -> None:
+    """Have an svs take its best derivation by what the user wants."""
+    if "choice" not in parser.run_options:
+        raise LatreeError(f"--choice is for svs; this is a {parser.kind}")
+    if objective != "viterbi":
+        raise LatreeError("--choice has no effect without --objective viterbi; give both, or neither")
+    cast("Svs", parser).choice = choice
+
+
 def _with_vectors(parser: Parser) -> Svs:
     """The model that `--vectors` asks."""
     if not hasattr(parser, "vectors"):
@@ -184,7 +209,7 @@ class _Writer:
     def _text(self, one: Parse) -> str:
         numbers = f"{one.log_joint:.6f}\t{one.log_marginal:.6f}\t{one.probability:.6g}\t{one.status}"
         if self.draw and one.tree is not None:
-            picture = one.draw()
+            picture = one.draw() if self.semantic is None or one.status != "ok" else self.semantic.draw(one.tree)
             return f"{numbers}\n{picture}\n" if self.scores else f"{picture}\n"
         return f"{numbers}\t{one}" if self.scores else str(one)
 

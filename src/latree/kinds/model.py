@@ -29,12 +29,12 @@ from latree.inference.results import Analysis, Objective, Parse, Status, Tagging
 from latree.inference.sampling import Drawer, sample_derivation
 from latree.inference.subtypes import Layout
 from latree.inference.sweep import infer, inside_only
-from latree.kinds.options import ModelOptions
 from latree.kinds.registry import kind_named
 from latree.kinds.search import Attempt, Coarse, Search, certified
 from latree.learning.loop import Training
 from latree.learning.progress import shown
 from latree.lexicon.words import Lexicon
+from latree.options import refuse_idle
 from latree.text.binary import Symbol
 from latree.text.sentences import tokenize
 from latree.text.tokenize import Token
@@ -126,13 +126,16 @@ class ForestModel(ABC, Generic[Result]):
 
     def __init__(self, options: Any = None, **changes: Any) -> None:
         """Take the options of the kind, or its defaults, with some of them changed."""
-        self.training = {}
-        self.options = replace(self._default_options() if options is None else options, **changes)
+        kind, self.training = kind_named(self.kind), {}
+        tags = self.kind == kind.tagger_name
+        defaults = kind.trained_options.for_tagger() if tags else kind.trained_options()
+        options = replace(defaults if options is None else options, **changes)
+        refuse_idle(options, defaults, tags=tags)
+        self.take_options(options)
 
-    @classmethod
-    def _default_options(cls) -> ModelOptions:
-        """The options of a model about which nothing is said."""
-        return kind_named(cls.kind).trained_options()
+    def take_options(self, options: Any) -> None:
+        """Go by these options; what they say of a model that is trained, others may read off it."""
+        self.options = options
 
     # -- training
 
@@ -499,7 +502,8 @@ class ForestModel(ABC, Generic[Result]):
         # In the first files the options stood apart, and some were not kept.
         apart = {name: header[name] for name in ("labels", "binarization", "column") if name in header}
         options = header.get("options", apart | header.get("split_merge", {}))
-        model = cls(kind_named(cls.kind).trained_options.from_json(options))
+        model = cls()
+        model.take_options(kind_named(cls.kind).trained_options.from_json(options))
         model.training = dict(header["training"])
         model.restore(header, arrays)
         model.prepare()

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from latree.lexicon.options import LexiconOptions
-from latree.options import Options, option
+from latree.options import Options, constant, option
 from latree.text.binary import Binarization
 from latree.text.labels import LabelRules
+
+
+def seed_option(needs: Mapping[str, Any] = {}) -> Any:
+    """Make the option `seed` of a kind that draws at random."""
+    help = "Number that all random choices begin with: the same number gives the same model again."
+    return option(0, help, needs=needs)
 
 
 @dataclass(frozen=True)
 class ModelOptions(Options):
     """What every kind has."""
 
-    seed: int = option(0, "Number that all random choices begin with: the same number gives the same model again.")
+    seed: int = 0  # an option of the kinds that draw at random
     unknown: str = option(
         "features",
         "What the letters of seldom and unknown words tell: features (any language; endings, beginnings and shape "
@@ -31,7 +38,8 @@ class LabelOptions(ModelOptions):
     labels: LabelRules = option(
         LabelRules(),
         "How the treebank's labels are read: penn (function tags and traces go), floresta (what stands before + goes "
-        "too), cess (labels end at a dot too), raw (labels as they are).",
+        "too), cess (labels end at a dot too), raw (labels as they are), no-punctuation (as penn, but marks with tags "
+        "of the Penn treebank go as if they were not there).",
         shown="penn",
         only="parser",
         read=LabelRules.named,
@@ -42,7 +50,7 @@ class LabelOptions(ModelOptions):
 class TreeOptions(LabelOptions):
     """How trees become binary."""
 
-    binarization: Binarization = Binarization()
+    binarization: Binarization = constant(Binarization(), only="parser")
 
 
 @dataclass(frozen=True)
@@ -60,6 +68,8 @@ class TagOptions(ModelOptions):
 @dataclass(frozen=True)
 class TreebankOptions(TreeOptions, TagOptions):
     """What kinds share that have parsers and taggers, and what a model shares with the model that prunes for it."""
+
+    seed: int = seed_option()
 
     def shared(self, *more: str) -> dict[str, Any]:
         """The values that this model's pruner must have too, with some more by their names."""

@@ -229,7 +229,11 @@ class GradientTrainee(Trainee):
 
     def usable(self, examples: Sequence[Example]) -> list[Example]:
         """Leave out sentences that are too long to be trained on."""
-        return [one for one in examples if len(one.words) <= self.model.options.max_length]
+        most = self.model.options.max_length
+        usable = [one for one in examples if len(one.words) <= most]
+        if not usable:
+            raise LatreeError(f"no sentence of the treebank has at most {most} words; raise --max-length")
+        return usable
 
     @abstractmethod
     def start(self, examples: Sequence[Example], rng: np.random.Generator) -> None:

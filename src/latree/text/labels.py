@@ -87,6 +87,7 @@ PRESETS: dict[str, LabelRules] = {
     "floresta": LabelRules(prefix_end="+"),
     "cess": LabelRules(phrase_cuts="-=."),
     "raw": LabelRules(phrase_cuts="", empties=(), collapse=False),
+    "no-punctuation": LabelRules(empties=("-NONE-", ",", ".", ":", "``", "''")),
 }
 
 

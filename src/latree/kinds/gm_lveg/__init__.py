@@ -9,8 +9,9 @@ from latree.errors import LatreeError
 from latree.kinds.gm_lveg.paper import PRESET
 from latree.kinds.options import TreebankOptions
 from latree.kinds.registry import Kind
-from latree.options import option
+from latree.options import CHANGED, SET, option
 
+_TREEBANK, _LIMIT = {"start": "treebank"}, {"k_max": SET}
 Covariance = Literal["diagonal", "spherical"]
 Apart = Literal["edges", "all"]  # which equal Gaussians of a mixture are kept apart
 
@@ -19,10 +20,10 @@ Apart = Literal["edges", "all"]  # which equal Gaussians of a mixture are kept a
 class GmLvegOptions(TreebankOptions):
     """The constants of the model and its training.
 
-    Rate and rare words are the paper's.  The paper's dimension is 3, and its components 4, as a tagger has them: more
-    dimensions, growth and wider forests, which help parsers, cost taggers time and gain them little.  Components are
-    few at first and grow.  Batches are smaller, for smaller treebanks; the start is exactly the treebank's grammar
-    unless `alpha` is given (the paper's is 8); epochs are averaged.
+    Rare words are the paper's; of the rate it says nothing.  The paper's dimension is 3, and its components 4, as a
+    tagger has them: more dimensions, growth and wider forests, which help parsers, cost taggers time and gain them
+    little.  Components are few at first and grow.  Batches are smaller, for smaller treebanks; the start is exactly the
+    treebank's grammar unless `alpha` is given (the paper's is 8); epochs are averaged.
     """
 
     paper: bool = option(
@@ -37,11 +38,20 @@ class GmLvegOptions(TreebankOptions):
         "Rounds of split and merge of the grammar with subtypes (lvg) that says what is worth considering.",
         least=1,
         only="parser",
+        needs={"pruner": "lvg"},
     )
-    dim: int = option(8, "Numbers in the latent vector of a phrase or word (d in the paper).", least=1, tagger=3)
-    components: int = option(1, "Gaussians that the mixture of a rule begins with (K in the paper).", least=1, tagger=4)
+    dim: int = option(
+        8, "Numbers in the latent vector of a phrase or word (d in the paper).", least=1, tagger=3, needs=_TREEBANK
+    )
+    components: int = option(
+        1, "Gaussians that the mixture of a rule begins with (K in the paper).", least=1, tagger=4, needs=_TREEBANK
+    )
     grow: int = option(
-        2, "After each of so many first passes, rules that would gain from it get more Gaussians.", least=0, tagger=0
+        2,
+        "After each of so many first passes, rules that would gain from it get more Gaussians.",
+        least=0,
+        tagger=0,
+        needs=_TREEBANK,
     )
     covariance: Covariance = option(
         "spherical", "Shape of each Gaussian: spherical has one width for all dimensions, diagonal one for each."
@@ -66,16 +76,24 @@ class GmLvegOptions(TreebankOptions):
         most=1.0,
         tagger=1.0,
     )
-    k_min: int = option(0, "Mixtures of at most so many Gaussians are never cut; for speed, with --k-max.", least=0)
+    k_min: int = option(
+        0,
+        "Mixtures of at most so many Gaussians are never cut; for speed.",
+        least=0,
+        needs=_LIMIT | {"theta": CHANGED},
+    )
     k_max: int = option(
         0, "Cut every mixture that comes up in a sentence to so many Gaussians, for speed; 0: none is cut.", least=0
     )
-    parse_k_min: int | None = option(None, "--k-min in parsing.", least=0, shown="--k-min", only="parser")
+    parse_k_min: int | None = option(
+        None, "--k-min in parsing.", least=0, shown="--k-min", only="parser", needs=_LIMIT | {"theta": CHANGED}
+    )
     theta: float = option(
         1.0,
         "How much is cut between --k-min and --k-max: of k Gaussians about k-min + k ** theta stay.",
         least=0.0,
         most=1.0,
+        needs=_LIMIT,
     )
     unmerged: Literal["no", "edges", "all"] = option(
         "no",
@@ -83,6 +101,7 @@ class GmLvegOptions(TreebankOptions):
         "too.  edges: those of other split points are apart, as in the authors' program; all: also those of other "
         "Gaussians of the children, as in the paper's equations.  For short sentences: it is very slow.",
         only="parser",
+        needs=_LIMIT,
     )
     pruner: Literal["lvg", "pcfg"] = option(
         "lvg",
@@ -103,8 +122,11 @@ class GmLvegOptions(TreebankOptions):
         "Mixtures begin with so many times the probability of their rule in each Gaussian.",
         least=1e-9,
         shown="such that the grammar begins as the treebank's",
+        needs=_TREEBANK,
     )
-    word_components: int = option(1, "Gaussians that the mixture of a word under a tag begins with.", least=1, tagger=2)
+    word_components: int = option(
+        1, "Gaussians that the mixture of a word under a tag begins with.", least=1, tagger=2, needs=_TREEBANK
+    )
     start_rounds: int = 3  # of the grammar with subtypes, where training begins there
     spread: float = 0.05  # means begin within this of zero
     memory: float = 0.6  # what is scored and kept is a running mean over epochs: this share of it is the mean before

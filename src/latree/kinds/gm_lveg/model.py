@@ -207,7 +207,11 @@ class GmLveg(GaussianModel, PrunedParser):
         if self.options.start == "subtypes" and self.source is None:
             # The pruner was trained already, or has fewer rounds, or its training was taken up after that round.
             as_pruner = fresh and isinstance(self.pruner, Lvg)
-            self.source = Lvg(self.pruner.options, rounds=rounds) if as_pruner else self._default_source(rounds)
+            self.source = (
+                Lvg(replace(self.pruner.options, rounds=rounds, subtypes=None))
+                if as_pruner
+                else self._default_source(rounds)
+            )
             self.source.learn(data, Training(training.watch))
 
     def _default_source(self, rounds: int) -> Lvg:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from latree.errors import LatreeError
 from latree.kinds.options import TreebankOptions
 from latree.kinds.registry import Kind
-from latree.options import Options, option
+from latree.options import Options, constant, option
 
-_EM, _PRIOR = ("estimator", "em"), ("estimator", "variational")
+_EM: dict[str, Any] = {"estimator": "em"}
+_MERGES = _EM | {"subtypes": None}
 
 
 def doublings(subtypes: int) -> int:
@@ -28,15 +29,11 @@ class VariationalOptions(Options):
         16,
         "Subtypes that a category can have at most, a power of two; the prior uses as many as help.",
         least=2,
-        only="parser",
-        needs=_PRIOR,
     )
     concentration: float = option(
         1.0,
         "How many subtypes the prior expects a category to have: the larger, the more.",
         least=1e-6,
-        only="parser",
-        needs=_PRIOR,
     )
     strength: float = 1.0  # alpha: how closely children's subtypes follow beta
     rule_prior: float = 0.2  # a_r
@@ -59,7 +56,7 @@ class LvgOptions(TreebankOptions):
         "Rounds of training: each splits every subtype in two and takes back the splits that help least.",
         least=1,
         only="parser",
-        needs=_EM,
+        needs=_MERGES,
     )
     subtypes: int | None = option(
         None,
@@ -76,7 +73,7 @@ class LvgOptions(TreebankOptions):
         least=0.0,
         most=1.0,
         only="parser",
-        needs=_EM,
+        needs=_MERGES,
     )
     split_iterations: int = option(50, "Passes over the treebank (EM) in each round after the split.", least=1)
     merge_iterations: int = option(
@@ -84,7 +81,7 @@ class LvgOptions(TreebankOptions):
         "Passes over the treebank (EM) in each round after splits were taken back.",
         least=1,
         only="parser",
-        needs=_EM,
+        needs=_MERGES,
     )
     smooth_iterations: int = option(
         10,
@@ -106,13 +103,9 @@ class LvgOptions(TreebankOptions):
     noise: float = 1.0  # per cent by which fresh subtypes differ, and counts that the first grammar adds at most
     rule_smoothing: float = 0.01  # share that a rule's subtype takes from its siblings
     word_smoothing: float = 0.1  # share that a word's subtype takes from its siblings
-    prior: VariationalOptions = VariationalOptions()
+    prior: VariationalOptions = constant(VariationalOptions(), only="parser", needs={"estimator": "variational"})
 
     def __post_init__(self) -> None:
-        if self.estimator == "em" and self.prior != VariationalOptions():
-            raise LatreeError("a prior is for the variational estimator")
-        if self.estimator == "variational" and self.subtypes is not None:
-            raise LatreeError("the variational estimator finds the number of subtypes; give it a truncation instead")
         if self.subtypes is not None:
             doublings(self.subtypes)
 

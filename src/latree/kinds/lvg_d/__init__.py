@@ -7,7 +7,7 @@ from typing import Literal
 
 from latree.kinds.options import TreebankOptions
 from latree.kinds.registry import Kind
-from latree.options import option
+from latree.options import SET, option
 
 Penalty = Literal["l1", "l2"]
 
@@ -21,6 +21,7 @@ class LvgDOptions(TreebankOptions):
         "Rounds of split and merge of the generative grammar (lvg) that training begins with.",
         least=1,
         only="parser",
+        needs={"subtypes": None},
     )
     subtypes: int | None = option(
         None,
@@ -49,7 +50,7 @@ class LvgDOptions(TreebankOptions):
     stochastic: int = option(
         0, "Passes over the treebank in small, quick steps (Adam) before the first stretch.", least=0
     )
-    rate: float = option(0.05, "Length of these quick steps.", least=0.0)
+    rate: float = option(0.05, "Length of these quick steps.", least=0.0, needs={"stochastic": SET})
     batch: int = option(128, "Sentences taken together: more need more memory, and make quick steps rarer.", least=1)
     max_length: int = option(50, "Sentences of more words are left out of training, since they take long.", least=1)
     joined: int = 5  # words with at most so many tokens have their class's weights beside their own

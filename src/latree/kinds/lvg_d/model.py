@@ -196,10 +196,10 @@ class LvgD(LoglinearModel, PrunedParser):
 
     def make_pruner(self) -> Lvg:
         """Make the generative grammar; at several scales nothing is merged, for what is not needed is not divided."""
-        options, subtypes = self.options, self.options.subtypes
-        if options.scales and subtypes is None:
-            subtypes = 2**options.rounds
-        return Lvg(**options.shared("rounds"), subtypes=subtypes)
+        options = self.options
+        if options.scales and options.subtypes is None:
+            return Lvg(**options.shared(), subtypes=2**options.rounds)
+        return Lvg(**options.shared("rounds", "subtypes"))
 
 
 class LvgDTagger(LoglinearModel, PrunedTagger):

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from latree.errors import LatreeError
-from latree.kinds.options import LabelOptions
+from latree.kinds.options import LabelOptions, seed_option
 from latree.kinds.registry import Kind
-from latree.options import option
+from latree.options import SET, option
 from latree.text.head_table import TABLES
 from latree.text.heads import HeadRules
+
+_CLUSTERS = {"clusters": SET}
+Choice = Literal["vector", "concept", "maximum"]  # what the best derivation is (`choice`)
 
 
 def read_head_rules(text: str) -> HeadRules:
@@ -28,6 +31,7 @@ def read_head_rules(text: str) -> HeadRules:
 class SvsOptions(LabelOptions):
     """The constants of the model; trees are made binary by their heads."""
 
+    seed: int = seed_option(needs=_CLUSTERS)
     headwords: int = option(
         5000, "How many words, the commonest ones, are told apart as heads of phrases; all others are one.", least=0
     )
@@ -35,13 +39,22 @@ class SvsOptions(LabelOptions):
         20, "Concepts that the headwords are clustered into; 0: every headword is a concept by itself.", least=0
     )
     refinements: int = option(
-        50, "Passes over the trees (EM) that fit the concepts after the clustering; 0: none.", name="refine", least=0
+        50,
+        "Passes over the trees (EM) that fit the concepts after the clustering; 0: none.",
+        name="refine",
+        least=0,
+        needs=_CLUSTERS,
     )
     heads: HeadRules | None = option(
         None,
         f"Which child of a phrase is its head: {', '.join(TABLES)} or default, or a file with a table.",
         shown="the table that knows the treebank's labels",
         read=read_head_rules,
+    )
+    head_relation: Literal["context", "one"] = option(
+        "context",
+        "How a head's concept follows from its phrase's: by the labels of both (context), or for all heads alike (one, "
+        "as in the paper); modifiers always have their context.",
     )
     rule_smoothing: float = option(
         5.0,

@@ -1,8 +1,9 @@
-"""The two ways in which structured vectorial semantics chooses among analyses of a span.
+"""The ways in which structured vectorial semantics chooses among analyses of a span.
 
-Exactly, every concept has the analysis that is best for it (eqn 4): children's concepts are summed over, analyses are
-maximised over.  Vectorised, a span and its category have one analysis for all concepts, the one whose vector has the
-greatest probability under the prior, a . e (eqns 10 and 11).
+By concepts, every concept has the analysis that is best for it (eqn 4): children's concepts are summed over, analyses
+are maximised over.  By vectors, a span and its category have one analysis for all concepts, the one whose vector has
+the greatest probability under the prior, a . e (eqns 10 and 11).  By the maximum, concepts are maximised over as
+analyses are, the alternative that the paper names after eqn 4: the best derivation with one concept at every node.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from latree.inference.forest import PASS, Forest, L, P, R
 from latree.inference.forms.factored import NO_RELATION, Factored, up
 from latree.inference.sweep import Messages, empty_messages
 from latree.jit import kernel
+from latree.kinds.svs import Choice
 
 
 @kernel
@@ -64,7 +66,32 @@ def _offer_each(messages: Messages, back: Longs, item: int, e: int, out: Floats,
 
 
 @kernel
-def _fill(forest: Forest, weights: Factored, messages: Messages, prior: Floats, back: Longs, whole: bool) -> None:
+def _most_related(relation: Floats, child: Floats, out: Floats) -> None:
+    """Multiply by the greatest L[x, z] child[z] that there is for each x."""
+    for x in range(len(out)):
+        most = 0.0
+        for z in range(len(child)):
+            most = max(most, relation[x, z] * child[z, 0])
+        out[x, 0] *= most
+
+
+@kernel
+def _up_by_maximum(weights: Factored, rule: int, left: Floats, right: Floats, out: Floats) -> None:
+    """Eqn 10 with the children's concepts maximised over; of a rule of the grammar."""
+    number, (first, second) = weights.rule[rule], weights.label[rule]
+    if first == NO_RELATION:  # the root's
+        out[0, 0] = (number * left[:, 0]).max()
+        return
+    out[:, 0] = number
+    _most_related(weights.relation[first], left, out)
+    if second != NO_RELATION:
+        _most_related(weights.relation[second], right, out)
+
+
+@kernel
+def _fill(
+    forest: Forest, weights: Factored, messages: Messages, prior: Floats, back: Longs, whole: bool, most: bool
+) -> None:
     """Viterbi vectors of all items (eqn 6) from the bottom up, and in `back` the edge that each number is from."""
     best = np.full(len(forest.symbol), -np.inf)
     for e in range(len(forest.rule)):
@@ -76,6 +103,8 @@ def _fill(forest: Forest, weights: Factored, messages: Messages, prior: Floats, 
         out = np.zeros((messages.start[parent + 1] - messages.start[parent], 1))
         if forest.rule[e] == PASS:
             out[:] = first
+        elif most and forest.rule[e] < forest.rules:
+            _up_by_maximum(weights, forest.rule[e], first, _message(messages, right), out)
         else:
             up(weights, forest.rule[e : e + 1], first, _message(messages, right), out)
         big = out.max()
@@ -102,22 +131,23 @@ def _likeliest_child(forest: Forest, weights: Factored, messages: Messages, e: i
     return np.argmax(row * messages.row[begin : begin + count])
 
 
-def chosen_edges(forest: Forest, weights: Factored, width: Longs, prior: Floats, *, exact: bool) -> list[int]:
+def chosen_edges(forest: Forest, weights: Factored, width: Longs, prior: Floats, choice: Choice) -> list[int]:
     """The edges of every sentence's best derivation; `prior` [symbols, concepts] is a of eqn 9."""
     messages = empty_messages(forest, width)
     back = np.full(len(messages.row), -1)
-    _fill(forest, weights, messages, prior, back, not exact)
+    whole = choice == "vector"
+    _fill(forest, weights, messages, prior, back, whole, choice == "maximum")
     edges: list[int] = []
     todo = [(int(root), 0) for root in forest.root if root >= 0]
     while todo:
         item, x = todo.pop()
-        edge = int(back[messages.start[item] + (x if exact else 0)])
+        edge = int(back[messages.start[item] + (0 if whole else x)])
         if edge < 0:
             continue
         edges.append(edge)
         for port in (L, R):
             child = int(forest.ends[edge, port])
             if child >= 0:
-                concept = _likeliest_child(forest, weights, messages, edge, x, port) if exact else 0
+                concept = 0 if whole else _likeliest_child(forest, weights, messages, edge, x, port)
                 todo.append((child, concept))
     return edges

@@ -64,14 +64,19 @@ class Structure(NamedTuple):
         return is_top
 
 
-def structure(grammar: Grammar, counts: Floats, least: int) -> Structure:
-    """Read off the symbols; relations that rules have less often than `least` are one, whatever the parent."""
+def structure(grammar: Grammar, counts: Floats, least: int, one_head_relation: bool = False) -> Structure:
+    """Read off the symbols; relations that rules have less often than `least` are one, whatever the parent.
+
+    With `one_head_relation` all heads have the same, l_ID of the paper.
+    """
     places: dict[tuple[int, int], Relation] = {}
     tokens: Counter[Relation] = Counter()
     for rule, (parent, *children) in enumerate(grammar.rules.tolist()):
         for k, child in enumerate(children):
             if parent != 0 and child != NONE:
                 relation = relation_of(grammar.symbols[parent], grammar.symbols[child], on_left=k == 0)
+                if one_head_relation and relation.role == "head":
+                    relation = Relation("head", ANY, ANY)
                 places[rule, k] = relation
                 tokens[relation] += counts[rule]
     label = np.full((len(grammar.rules), 2), NO_RELATION, np.int32)

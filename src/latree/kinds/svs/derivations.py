@@ -19,19 +19,7 @@ from latree.text.binary import Symbol, SymbolKind
 from latree.text.tree import Tree
 
 
-class TreeForest(NamedTuple):
-    """Derivations of one tree."""
-
-    forest: Forest
-    constituent: Longs  # [items] a number that items of one constituent share; NONE for parts, tags and the root
-
-
-def all_derivations(tree: Tree, grammar: Grammar, binarization: HeadBinarization) -> TreeForest | None:
-    """Whichever children are the heads; None where the grammar derives the tree in no way."""
-    return _Derivations(tree, grammar, binarization).forest()
-
-
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """A node of the tree."""
 
     tree: Tree
@@ -41,10 +29,23 @@ class _Place(NamedTuple):
     children: list[int]
 
 
+class TreeForest(NamedTuple):
+    """Derivations of one tree."""
+
+    forest: Forest
+    node: Longs  # [items] the node of the tree, by its place, that a phrase's or a tag's item stands for; else NONE
+    places: list[Place]  # a parent before its children
+
+
+def all_derivations(tree: Tree, grammar: Grammar, binarization: HeadBinarization) -> TreeForest | None:
+    """Whichever children are the heads; None where the grammar derives the tree in no way."""
+    return _Derivations(tree, grammar, binarization).forest()
+
+
 class _Item(NamedTuple):
     symbol: int
     span: tuple[int, int]
-    place: int  # the node of a phrase; NONE for parts, tags and the root
+    node: int  # its place; NONE for parts and the root
     level: int
     edges: list[tuple[int, int, int]]  # rule and children
 
@@ -77,7 +78,8 @@ class _Derivations:
         symbol, span = (np.array(column, np.int32) for column in zip(*((i.symbol, i.span) for i in items), strict=True))
         entries = self.places[0].end * len(self.grammar.tags)
         piece = Piece(table[:, 0], np.ascontiguousarray(table[:, 1:]), symbol, span, entries)
-        return TreeForest(assemble([piece], len(self.grammar.rules)), np.array([item.place for item in items]))
+        nodes = np.array([item.node for item in items])
+        return TreeForest(assemble([piece], len(self.grammar.rules)), nodes, self.places)
 
     def _reached(self) -> list[int]:
         """The items that a whole derivation uses, by level, which is the order that a forest has them in."""
@@ -92,13 +94,13 @@ class _Derivations:
         place = self.places[number]
         kind: SymbolKind = "root" if number == 0 else "tag" if place.tree.is_leaf else "phrase"
         ways: _Ways = [] if place.tree.is_leaf else self._whole(place)
-        constituent = number if kind == "phrase" else NONE
-        self.as_head[number] = self._item(Symbol(kind, place.tree.label), place, ways, constituent)
+        node = NONE if kind == "root" else number
+        self.as_head[number] = self._item(Symbol(kind, place.tree.label), place, ways, node)
         if number:
             modifier = Symbol(kind, place.tree.label, place.context)
-            self.as_modifier[number] = self._item(modifier, place, ways, constituent)
+            self.as_modifier[number] = self._item(modifier, place, ways, node)
 
-    def _whole(self, place: _Place) -> _Ways:
+    def _whole(self, place: Place) -> _Ways:
         """What a phrase may consist of: its one child, or a part with a modifier on one side; the root of one part."""
         heads, modifiers = ([items[k] for k in place.children] for items in (self.as_head, self.as_modifier))
         size = len(heads)
@@ -117,7 +119,7 @@ class _Derivations:
                 part[first, last] = self._item(symbol, place._replace(start=start, end=end), ways, NONE)
         return [(part[0, size - 1], NONE)]
 
-    def _item(self, symbol: Symbol, place: _Place, ways: _Ways, constituent: int) -> int:
+    def _item(self, symbol: Symbol, place: Place, ways: _Ways, node: int) -> int:
         """Its number; NONE where the grammar has no rule that makes it."""
         number, rules = self.grammar.index.get(symbol, NONE), self.grammar.rule_index
         edges = []
@@ -133,16 +135,16 @@ class _Derivations:
         if not edges:
             return NONE
         level = max((self.items[k].level + 1 for _, *below in edges for k in below if k != NONE), default=0)
-        self.items.append(_Item(number, (place.start, place.end), constituent, level, edges))
+        self.items.append(_Item(number, (place.start, place.end), node, level, edges))
         return len(self.items) - 1
 
     def _symbol(self, item: int) -> int:
         return NONE if item == NONE else self.items[item].symbol
 
 
-def _places(tree: Tree, binarization: HeadBinarization) -> list[_Place]:
+def _places(tree: Tree, binarization: HeadBinarization) -> list[Place]:
     """All nodes, a parent before its children."""
-    places = [_Place(tree, (), 0, len(tree.words()), [])]
+    places = [Place(tree, (), 0, len(tree.words()), [])]
     stack = [0]
     while stack:
         parent = places[stack.pop()]
@@ -151,6 +153,6 @@ def _places(tree: Tree, binarization: HeadBinarization) -> list[_Place]:
             end = start + len(child.words())
             parent.children.append(len(places))
             stack.append(len(places))
-            places.append(_Place(child, (binarization.context(parent.tree.label, child.label),), start, end, []))
+            places.append(Place(child, (binarization.context(parent.tree.label, child.label),), start, end, []))
             start = end
     return places

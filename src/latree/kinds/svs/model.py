@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 
@@ -19,30 +18,32 @@ from latree.inference.forms.factored import Factored, no_statistics, with_words
 from latree.inference.grammar import count_rules, normalise
 from latree.inference.reading import Emissions
 from latree.inference.results import Objective, Parse
+from latree.inference.sweep import Inference
 from latree.kinds.model import Sentence
 from latree.kinds.parser import Parser, tagged_sentences
 from latree.kinds.search import Search
-from latree.kinds.svs import SvsOptions
+from latree.kinds.svs import Choice, SvsOptions
 from latree.kinds.svs.choice import chosen_edges
 from latree.kinds.svs.counts import Headwords, Structure, normalised, structure
 from latree.kinds.svs.derivations import TreeForest, all_derivations
 from latree.kinds.svs.relations import HeadBinarization, Relation
 from latree.kinds.svs.training import Concepts
-from latree.kinds.svs.vectors import ConstituentVector, Neighbour, Vector, read_vectors, similarity
+from latree.kinds.svs.vectors import ConstituentVector, Neighbour, Vector, annotated_tree, read_vectors, similarity
 from latree.learning.loop import Training, train
 from latree.lexicon.words import Lexicon
 from latree.text.binary import Node
+from latree.text.draw import Picture
 from latree.text.heads import HeadRules
 from latree.text.tree import Tree
 
-Choice = Literal["vector", "concept"]
+OTHERS = "unk"  # the concept of words that are no headwords, as the paper calls them
 
 
 class Svs(Parser):
     """`Svs().fit(trees).parse(tokens)`; `.vectors(tree)` gives a vector for every constituent."""
 
     kind = "svs"
-    for_people = (*Parser.for_people, "vectors", "sentence_vector", "similarity", "neighbours")
+    for_people = (*Parser.for_people, "vectors", "draw", "sentence_vector", "similarity", "neighbours")
     options: SvsOptions
     certifies = False
     run_options = (*Parser.run_options, "choice")
@@ -50,7 +51,7 @@ class Svs(Parser):
     relation: Floats  # [relations, concepts, concepts] theta_L
     prior: Floats  # [symbols, concepts] how often each occurs
     concept_of: Floats  # [headwords, concepts] P(i | h)
-    choice: Choice = "vector"  # what `viterbi` means: one analysis for all concepts, or one for each
+    choice: Choice = "vector"  # what `viterbi` means
 
     # -- training
 
@@ -64,7 +65,8 @@ class Svs(Parser):
     def learn(self, data: list[Node], training: Training) -> None:
         """Counts; where headwords are clustered the EM of eqns 13 to 17; where asked for, EM over the trees."""
         self.grammar, counts = count_rules(data)
-        self.structure = structure(self.grammar, counts, self.options.least)
+        one_head_relation = self.options.head_relation == "one"
+        self.structure = structure(self.grammar, counts, self.options.least, one_head_relation)
         self.theta = normalise(self.grammar.rules, counts, len(self.grammar.symbols))
         sentences = tagged_sentences(self.grammar, data)
         unsplit = Lexicon.count(sentences, len(self.grammar.tags), self.options.unknown, self.options.lexicon)
@@ -116,8 +118,7 @@ class Svs(Parser):
 
     def viterbi_scores(self, forest: Forest, reading: Emissions) -> Floats:
         """Zero on the derivation that the paper's parser chooses (`choice`)."""
-        exact = self.choice == "concept"
-        return only(forest, chosen_edges(forest, self.weights(reading), self.widths(), self.priors, exact=exact))
+        return only(forest, chosen_edges(forest, self.weights(reading), self.widths(), self.priors, self.choice))
 
     @property
     def priors(self) -> Floats:
@@ -151,11 +152,23 @@ class Svs(Parser):
 
     def vectors(self, tree: Tree) -> list[ConstituentVector]:
         """A vector over concepts for every constituent of a tree, the largest first; tags are left out."""
+        return read_vectors(self.grammar, *self._infer_tree(tree))
+
+    def draw(self, tree: Tree) -> Picture:
+        """A picture of a tree with the likeliest concept of every node and its relation to the node above.
+
+        A node is ID, the head of the phrase above, or MOD, a modifier; concepts have their numbers, or headwords.
+        """
+        names = (*self.headwords.words, OTHERS) if self.options.clusters == 0 else [*map(str, range(self.concepts))]
+        return Picture(annotated_tree(self.grammar, *self._infer_tree(tree), names))
+
+    def _infer_tree(self, tree: Tree) -> tuple[TreeForest, Inference]:
+        """All derivations of a tree, and what follows from them."""
         derivations, reading = self._derivations(tree)
-        found = None if derivations is None else self.infer(derivations.forest, reading)
-        if derivations is None or found is None or not np.isfinite(found.log_z[0]):
+        inference = None if derivations is None else self.infer(derivations.forest, reading)
+        if derivations is None or inference is None or not np.isfinite(inference.log_z[0]):
             raise LatreeError("the grammar does not derive this tree, so that its constituents have no vectors")
-        return read_vectors(self.grammar, derivations, found)
+        return derivations, inference
 
     def _derivations(self, tree: Tree) -> tuple[TreeForest | None, Emissions]:
         """A tree with every choice of heads, where the grammar has any, and what is known of its words."""

@@ -12,6 +12,8 @@ from latree.inference.grammar import Grammar
 from latree.inference.sweep import Inference
 from latree.kinds.svs.counts import normalised
 from latree.kinds.svs.derivations import TreeForest
+from latree.kinds.svs.relations import is_head
+from latree.text.tree import Tree
 
 
 class ConstituentVector(NamedTuple):
@@ -37,21 +39,38 @@ class Neighbour(NamedTuple):
 
 def read_vectors(grammar: Grammar, derivations: TreeForest, inference: Inference) -> list[ConstituentVector]:
     """Read the vector of every constituent, the largest first; items that are one are weighed by posteriors."""
-    forest, constituent = derivations
-    by_constituent: dict[int, tuple[int, Floats, Floats]] = {}
+    forest = derivations.forest
+    by_node: dict[int, tuple[int, Floats, Floats]] = {}
     for item in reversed(range(len(forest.symbol))):
-        number = int(constituent[item])
-        if number == NONE:
+        number = int(derivations.node[item])
+        if number == NONE or derivations.places[number].tree.is_leaf:
             continue
         inside, posterior = _messages(inference, item)
-        _, *before = by_constituent.get(number, (item, 0.0, 0.0))
-        by_constituent[number] = (item, before[0] + posterior.sum() * inside, before[1] + posterior)
+        _, *before = by_node.get(number, (item, 0.0, 0.0))
+        by_node[number] = (item, before[0] + posterior.sum() * inside, before[1] + posterior)
     vectors = []
-    for item, inside, posterior in by_constituent.values():
+    for item, inside, posterior in by_node.values():
         start, end = forest.span[item].tolist()
         label = grammar.symbols[forest.symbol[item]].label
         vectors.append(ConstituentVector(label, start, end, normalised(inside), normalised(posterior)))
     return vectors
+
+
+def annotated_tree(grammar: Grammar, derivations: TreeForest, inference: Inference, names: Sequence[str]) -> Tree:
+    """Write the likeliest relation and concept into every label, as figure 1 of the paper has them: MOD:NP{concept}."""
+    forest, places = derivations.forest, derivations.places
+    head, modifier = (np.zeros((len(places), len(names))) for _ in range(2))
+    for item in np.flatnonzero(derivations.node != NONE).tolist():
+        table = head if is_head(grammar.symbols[forest.symbol[item]]) else modifier
+        table[derivations.node[item]] += _messages(inference, item)[1]
+    trees: dict[int, Tree] = {}
+    for number in reversed(range(len(places))):
+        node, label = places[number].tree, places[number].tree.label
+        if number > 0:
+            relation = "ID" if head[number].sum() >= modifier[number].sum() else "MOD"
+            label = f"{relation}:{label}{{{names[int(np.argmax(head[number] + modifier[number]))]}}}"
+        trees[number] = Tree(label, [trees[child] for child in places[number].children], word=node.word)
+    return trees[0]
 
 
 def _messages(inference: Inference, item: int) -> tuple[Floats, Floats]:
