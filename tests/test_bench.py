@@ -1,0 +1,78 @@
+"""The programs that print tables: that they run, and that their tables have the rows and columns that they should."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from bench import parsing, svs, treebanks
+
+from latree.data import toy
+from latree.text.formats import read_trees
+
+
+@pytest.fixture(scope="module")
+def treebank(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory as those of treebanks, with few trees."""
+    directory = tmp_path_factory.mktemp("treebank")
+    for part, size in (("train", 64), ("dev", 8), ("test", 8)):
+        trees = islice(read_trees(toy(part)), size)
+        (directory / f"{part}.mrg").write_text("".join(f"{tree}\n" for tree in trees), encoding="utf-8")
+    return directory
+
+
+def tables(text: str) -> list[list[list[str]]]:
+    """The rows of every table, without the line under the first."""
+    blocks = re.findall(r"(?:^\|.*\n)+", text, re.M)
+    return [[[cell.strip() for cell in line.strip("|").split("|")] for line in one.splitlines()] for one in blocks]
+
+
+def test_scores_of_seeds(treebank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small = ["rounds=1", "epochs=1", "iterations=2"]
+    parsing.main(["lvg-d", str(treebank), *small, "--seeds", "2", "--parts", "dev", "test", "--products"])
+    (table,) = tables(capsys.readouterr().out)
+    names = ["lvg", "lvg-d", "lvg-d x lvg", "lvg x lvg"]
+    assert table[0] == ["", *(f"dev: {name}" for name in names), *(f"test: {name}" for name in names)]
+    assert [row[0] for row in table[2:]] == ["seed 0", "seed 1", "mean"]
+    for column in range(1, len(table[0])):
+        first, second, mean = (float(row[column].split()[0]) for row in table[2:])
+        assert mean == pytest.approx((first + second) / 2, abs=0.011)
+
+
+def test_scores_by_the_size_of_the_treebank(treebank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parsing.main(["gm-lveg", str(treebank), "rounds=1", "epochs=1", "dim=2", "--seeds", "1", "--shares", "2", "1"])
+    text = capsys.readouterr().out
+    assert re.findall(r"^(\d+) trees, ", text, re.M) == ["32", "64"]
+    assert [table[0] for table in tables(text)] == [["", "dev: lvg", "dev: gm-lveg alone", "dev: gm-lveg"]] * 2
+
+
+@pytest.mark.parametrize("more", [["--no-punctuation"], ["--head-relation", "one", "--refine", "1"]])
+def test_tables_of_structured_vectorial_semantics(
+    treebank: Path, capsys: pytest.CaptureFixture[str], more: list[str]
+) -> None:
+    sizes = ["--headwords", "3", "--clustered", "9", "--clusters", "2", "--seeds", "2"]
+    svs.main([str(treebank / "train.mrg"), str(treebank / "dev.mrg"), *sizes, *more])
+    (table,) = tables(capsys.readouterr().out)
+    assert [row[0] for row in table[2:]] == ["syntax only", "3 headwords", "9 headwords in 2 clusters"]
+    for row in table[2:]:
+        recall, precision, f1 = map(float, row[1:4])
+        assert f1 == pytest.approx(2 * recall * precision / (recall + precision), abs=0.2)
+    assert table[2][3] == table[2][4] == table[2][6]  # without concepts all choices are one
+
+
+def test_learning_curve_of_structured_vectorial_semantics(treebank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sizes = ["--headwords", "--clustered", "9", "--clusters", "2", "--seeds", "2", "--curve"]
+    svs.main([str(treebank / "train.mrg"), str(treebank / "dev.mrg"), *sizes])
+    (table,) = tables(capsys.readouterr().out)
+    assert table[0] == ["model", "8 trees", "16 trees", "32 trees", "64 trees"]
+    assert all(" ± " in cell for cell in table[3][1:])
+
+
+@pytest.mark.parametrize(("kind", "options"), [("lvg", ["rounds=1"]), ("svs", ["clusters=2"])])
+def test_scores_on_treebanks(treebank: Path, capsys: pytest.CaptureFixture[str], kind: str, options: list[str]) -> None:
+    treebanks.main([str(treebank), "--kind", kind, "--options", *options])
+    (table,) = tables(capsys.readouterr().out)
+    assert table[2][0] == treebank.name
+    assert int(table[2][3]) > 0
