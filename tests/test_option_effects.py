@@ -16,11 +16,12 @@ from latree.cli.kind_options import Setting, options_from, settings_of
 from latree.cli.training import choose_column, read_all_tagged
 from latree.cli.warm import SMALL, TRAINED, is_tagger
 from latree.errors import LatreeError
-from latree.kinds.lvg import VariationalOptions
+from latree.kinds.lvg import LvgOptions, VariationalOptions
 from latree.kinds.model import Model
 from latree.kinds.registry import kind_named, model_class, trained_kinds
 from latree.options import CHANGED, SET, changed, hindrance, uses_of
 from latree.text.binary import Binarization
+from latree.text.labels import LabelRules
 from latree.text.tree import Tree
 from tests.command import folder, toy_trees
 
@@ -230,12 +231,10 @@ def test_python_is_told_the_same(make: Callable[[], Model], told: str) -> None:
         make()
 
 
-def test_a_file_with_options_without_effect_is_read(tmp_path: Path) -> None:
-    """Files from before they were refused have such."""
-    model = trained("lvg-tagger", {**SHORT["lvg-tagger"]})
-    model.options = replace(model.options, rounds=2)
-    model.save(tmp_path / "model")
-    assert latree.load(tmp_path / "model").options == model.options
+def test_options_that_several_models_share_may_lack_an_effect_on_some() -> None:
+    quick = LvgOptions(merge_iterations=3)
+    assert latree.Lvg(quick, subtypes=4).options == replace(quick, subtypes=4)
+    assert latree.LvgTagger(labels=LabelRules()).options == LvgOptions.for_tagger()
 
 
 def test_sentences_that_are_all_too_long_are_told() -> None:

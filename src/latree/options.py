@@ -7,9 +7,8 @@ says so (`Use`), and whoever gives it in vain is told (`hindrance`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
-from functools import reduce
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from latree.errors import LatreeError
@@ -87,11 +86,6 @@ def changed(group: Group, changes: Mapping[tuple[str, ...], Any]) -> Group:
     return replace(group, **values)
 
 
-def get_at(group: Any, path: tuple[str, ...]) -> Any:
-    """The value that some names lead to."""
-    return reduce(getattr, path, group)
-
-
 # -- options without effect
 
 
@@ -125,10 +119,10 @@ def hindrance(
     return None
 
 
-def refuse_idle(options: Any, defaults: Any, *, tags: bool) -> None:
-    """Refuse values other than the defaults that have no effect."""
-    for path, _ in walk(type(options)):
-        if get_at(options, path) != get_at(defaults, path) and (why := hindrance(options, path, tags=tags)):
+def refuse_idle(options: Any, defaults: Any, names: Iterable[str], *, tags: bool) -> None:
+    """Refuse options that have no effect among the others, of these names, unless they have their defaults."""
+    for name in names:
+        if getattr(options, name) != getattr(defaults, name) and (why := hindrance(options, (name,), tags=tags)):
             raise LatreeError(why)
 
 

@@ -29,6 +29,7 @@ from latree.inference.results import Analysis, Objective, Parse, Status, Tagging
 from latree.inference.sampling import Drawer, sample_derivation
 from latree.inference.subtypes import Layout
 from latree.inference.sweep import infer, inside_only
+from latree.kinds.options import ModelOptions
 from latree.kinds.registry import kind_named
 from latree.kinds.search import Attempt, Coarse, Search, certified
 from latree.learning.loop import Training
@@ -125,17 +126,15 @@ class ForestModel(ABC, Generic[Result]):
     _continues: ClassVar[str | None] = None  # the option that a training cut short may be given more of
 
     def __init__(self, options: Any = None, **changes: Any) -> None:
-        """Take the options of the kind, or its defaults, with some of them changed."""
-        kind, self.training = kind_named(self.kind), {}
-        tags = self.kind == kind.tagger_name
-        defaults = kind.trained_options.for_tagger() if tags else kind.trained_options()
-        options = replace(defaults if options is None else options, **changes)
-        refuse_idle(options, defaults, tags=tags)
-        self.take_options(options)
+        """Take the options of the kind, or its defaults, with some of them changed; a change must have an effect."""
+        self.training, defaults = {}, self._default_options()
+        self.options = replace(defaults if options is None else options, **changes)
+        refuse_idle(self.options, defaults, changes, tags=self.kind == kind_named(self.kind).tagger_name)
 
-    def take_options(self, options: Any) -> None:
-        """Go by these options; what they say of a model that is trained, others may read off it."""
-        self.options = options
+    @classmethod
+    def _default_options(cls) -> ModelOptions:
+        """The options of a model about which nothing is said."""
+        return kind_named(cls.kind).trained_options()
 
     # -- training
 
@@ -502,8 +501,7 @@ class ForestModel(ABC, Generic[Result]):
         # In the first files the options stood apart, and some were not kept.
         apart = {name: header[name] for name in ("labels", "binarization", "column") if name in header}
         options = header.get("options", apart | header.get("split_merge", {}))
-        model = cls()
-        model.take_options(kind_named(cls.kind).trained_options.from_json(options))
+        model = cls(kind_named(cls.kind).trained_options.from_json(options))
         model.training = dict(header["training"])
         model.restore(header, arrays)
         model.prepare()

@@ -35,11 +35,11 @@ class Parser(ForestModel[Parse]):
     chart: ChartGrammar  # the coarse grammar
     _find: RuleFinder
 
-    def take_options(self, options: Any) -> None:
-        super().take_options(options)
-        self.labels = options.labels
-        if isinstance(options, TreeOptions):  # else the treebank says how its trees become binary
-            self.binarization = options.binarization
+    def __init__(self, options: Any = None, **changes: Any) -> None:
+        super().__init__(options, **changes)
+        self.labels = self.options.labels
+        if isinstance(self.options, TreeOptions):  # else the treebank says how its trees become binary
+            self.binarization = self.options.binarization
 
     def prepare(self) -> None:
         """Add the tables of the coarse pass."""

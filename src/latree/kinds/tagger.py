@@ -14,6 +14,8 @@ from latree.inference.forest import P, Piece, assemble
 from latree.inference.results import Objective, Tagging
 from latree.inference.trellis import Chain, ChainRules, Trellis, chain, chain_rules, fill_trellis, gold_chain, lattice
 from latree.kinds.model import ForestModel, Sentence, Trouble, checked_words, clipped
+from latree.kinds.options import ModelOptions
+from latree.kinds.registry import kind_named
 from latree.kinds.search import Search
 from latree.text.formats import TaggedSentence, read_tagged
 from latree.text.labels import LabelRules
@@ -30,9 +32,13 @@ class Tagger(ForestModel[Tagging]):
     chain: Chain  # the coarse model
     rules: ChainRules
 
-    def take_options(self, options: Any) -> None:
-        super().take_options(options)
-        self.column = options.column
+    @classmethod
+    def _default_options(cls) -> ModelOptions:
+        return kind_named(cls.kind).trained_options.for_tagger()
+
+    def __init__(self, options: Any = None, **changes: Any) -> None:
+        super().__init__(options, **changes)
+        self.column = self.options.column
 
     def prepare(self) -> None:
         """Add the tables of the coarse pass."""

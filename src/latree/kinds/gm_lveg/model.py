@@ -26,6 +26,7 @@ from latree.kinds.gm_lveg import GmLvegOptions
 from latree.kinds.gm_lveg.start import Cube, Start, from_subtypes, from_treebank, make_components
 from latree.kinds.gm_lveg.training import Batch, Epochs, component_limit
 from latree.kinds.hmm.model import Hmm
+from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.model import Lvg
 from latree.kinds.options import TreeOptions
 from latree.kinds.parser import Parser
@@ -190,7 +191,7 @@ class GmLveg(GaussianModel, PrunedParser):
 
     def make_pruner(self) -> Parser:
         if self.options.pruner == "lvg":
-            return Lvg(**self.options.shared("rounds"))
+            return Lvg(LvgOptions(**self.options.shared("rounds")))
         shared = self.options.shared()
         return Pcfg(**{one.name: shared[one.name] for one in fields(TreeOptions)})
 

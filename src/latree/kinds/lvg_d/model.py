@@ -23,6 +23,7 @@ from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.inference.reading import Reading
 from latree.inference.subtypes import Layout
 from latree.inference.viterbi import viterbi_edges
+from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.model import Lvg, LvgTagger, Subtyped
 from latree.kinds.lvg_d import LvgDOptions
 from latree.kinds.lvg_d.loglinear import Batch, LogLinear, Weights, many_scales, one_scale
@@ -196,10 +197,10 @@ class LvgD(LoglinearModel, PrunedParser):
 
     def make_pruner(self) -> Lvg:
         """Make the generative grammar; at several scales nothing is merged, for what is not needed is not divided."""
-        options = self.options
-        if options.scales and options.subtypes is None:
-            return Lvg(**options.shared(), subtypes=2**options.rounds)
-        return Lvg(**options.shared("rounds", "subtypes"))
+        options, subtypes = self.options, self.options.subtypes
+        if options.scales and subtypes is None:
+            subtypes = 2**options.rounds
+        return Lvg(LvgOptions(**options.shared("rounds"), subtypes=subtypes))
 
 
 class LvgDTagger(LoglinearModel, PrunedTagger):
@@ -209,4 +210,4 @@ class LvgDTagger(LoglinearModel, PrunedTagger):
     pruner: LvgTagger
 
     def make_pruner(self) -> LvgTagger:
-        return LvgTagger(**self.options.shared("subtypes"))
+        return LvgTagger(LvgOptions.for_tagger(**self.options.shared("subtypes")))
