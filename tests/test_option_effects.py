@@ -27,6 +27,8 @@ from tests.command import folder, toy_trees
 
 # A value other than the default for every option, and other than that which makes training short.
 OTHER: dict[str, Any] = {
+    "alone": True,
+    "alpha": 3.0,
     "batch": 3,
     "binarize": "left",
     "clusters": 3,
@@ -50,9 +52,13 @@ OTHER: dict[str, Any] = {
     "max_length": 9,
     "merge": 0.9,
     "merge_iterations": 1,
+    "p_min": 0.1,
+    "paper": True,
+    "parse_k_min": 3,
     "penalty": "l2",
     "phrase_cuts": "=",
     "prefix_end": "+",
+    "pruner": "pcfg",
     "rare": 1,
     "rate": 0.2,
     "refine": 1,
@@ -72,10 +78,12 @@ OTHER: dict[str, Any] = {
     "tolerance": 1e3,
     "truncation": 4,
     "unknown": "english",
+    "unmerged": "edges",
     "vertical": 2,
+    "word_components": 3,
     "word_smoothing": 0.5,
 }
-SWITCHES = ("clusters", "estimator", "k_max", "scales", "start", "subtypes")  # on which others may depend
+SWITCHES = ("clusters", "estimator", "k_max", "pruner", "scales", "start", "subtypes")  # on which others may depend
 OFF = {"clusters": 0}
 # What makes training short: that of `latree warm`, but for weights that move and mixtures that grow on few sentences.
 SHORT = {
@@ -135,8 +143,8 @@ def trained(name: str, values: Mapping[str, Any]) -> Model:
 def fingerprint(name: str, *values: tuple[str, Any]) -> str:
     """All that was learned, and what is made of a sentence and of one with a new word."""
     model, words = trained(name, dict(values)), trees()[0].words()
-    _, arrays = model.state()
-    learned = {key: array.tobytes() for key, array in arrays.items()}
+    header, arrays = model.state()
+    learned = header.get("joint"), {key: array.tobytes() for key, array in arrays.items()}
     sentences = [words, [words[0], "Unheardly", *words[2:]]]
     return repr((learned, [(model.log_prob(one), model.posteriors(one)) for one in sentences]))
 

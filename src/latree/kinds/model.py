@@ -127,9 +127,9 @@ class ForestModel(ABC, Generic[Result]):
 
     def __init__(self, options: Any = None, **changes: Any) -> None:
         """Take the options of the kind, or its defaults, with some of them changed; a change must have an effect."""
-        self.training, defaults = {}, self._default_options()
-        self.options = replace(defaults if options is None else options, **changes)
-        refuse_idle(self.options, defaults, changes, tags=self.kind == kind_named(self.kind).tagger_name)
+        self.training, defaults, tags = {}, self._default_options(), self.kind == kind_named(self.kind).tagger_name
+        self.options = (defaults if options is None else options).given(changes, tags=tags)
+        refuse_idle(self.options, defaults, changes, tags=tags)
 
     @classmethod
     def _default_options(cls) -> ModelOptions:
