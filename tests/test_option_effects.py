@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from latree.errors import LatreeError
 from latree.kinds.lvg import LvgOptions, VariationalOptions
 from latree.kinds.model import Model
 from latree.kinds.registry import kind_named, model_class, trained_kinds
+from latree.learning.loop import Score, Training
 from latree.options import CHANGED, SET, changed, hindrance, uses_of
 from latree.text.binary import Binarization
 from latree.text.labels import LabelRules
@@ -136,7 +138,13 @@ def trained(name: str, values: Mapping[str, Any]) -> Model:
     if is_tagger(name):
         data = read_all_tagged([str(table())], None, choose_column([str(table())], None, values.get("column")))
     size = OF_LVG_D if kind_named(name).name == "lvg-d" else SENTENCES
-    return model_class(name)(options).fit([*data][:size])
+    return model_class(name)(options).fit([*data][:size], Training(score=later_and_joint()))
+
+
+def later_and_joint() -> Score:
+    """A score by which the last step is the best, and a tagger does better together with its pruner."""
+    calls = count()
+    return lambda model: next(calls) + 1000.0 * getattr(model, "joint", False)
 
 
 @cache
@@ -154,7 +162,9 @@ def plain_options(name: str, values: Mapping[str, Any]) -> Any:
     kind = kind_named(name)
     settings = settings_of(kind)
     read = {settings[key].path: (settings[key].about.read or (lambda value: value))(values[key]) for key in values}
-    return changed(kind.trained_options.for_tagger() if is_tagger(name) else kind.trained_options(), read)
+    start = kind.trained_options.for_tagger() if is_tagger(name) else kind.trained_options()
+    presets = {key: True for key in values if settings[key].about.preset is not None}
+    return changed(start.given(presets, tags=is_tagger(name)), read)
 
 
 def short_training(name: str, given: Mapping[str, Any], needed: Collection[str]) -> dict[str, Any]:
