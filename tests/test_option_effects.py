@@ -185,8 +185,8 @@ def refusal(name: str, values: Mapping[str, Any]) -> str | None:
     """What the command line says against these options; None: nothing."""
     try:
         options_from(kind_named(name), values, tags=is_tagger(name))
-    except typer.BadParameter as error:
-        return error.message
+    except (typer.BadParameter, LatreeError) as error:
+        return str(error)
     return None
 
 
@@ -209,10 +209,10 @@ def test_an_option_has_an_effect_or_is_refused(name: str, switch: str | None) ->
         needed = {} if context else needs(name, setting)
         given = context or {key: one for key, one in needed.items() if one != getattr(plain_options(name, {}), key)}
         change = {option: other_value(name, option)}
-        beside = {**short_training(name, {**given, **change}, needed), **given}
-        if why := refusal(name, {**beside, **change}):
+        if why := refusal(name, {**given, **change}):
             assert context or " is for " in why, option
             continue
+        beside = {**short_training(name, {**given, **change}, needed), **given}
         usual = {key: one for key, one in SHORT.get(name, {}).items() if key == option and one != change[key]}
         before, after = (fingerprint(name, *{**beside, **value}.items()) for value in (usual, change))
         if before == after and option not in context and (option, kind.name) != BATCH:
