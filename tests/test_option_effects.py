@@ -41,6 +41,7 @@ OTHER: dict[str, Any] = {
     "dim": 4,
     "epochs": 3,
     "estimator": "variational",
+    "folds": 2,
     "grow": 0,
     "heads": "historical",
     "head_relation": "one",
@@ -50,7 +51,9 @@ OTHER: dict[str, Any] = {
     "k_max": 4,
     "k_min": 2,
     "labels": "raw",
+    "list": 3,
     "looseness": 1e-6,
+    "margin": 9.0,
     "max_length": 9,
     "merge": 0.9,
     "merge_iterations": 1,
@@ -90,6 +93,7 @@ OFF = {"clusters": 0}
 # What makes training short: that of `latree warm`, but for weights that move and mixtures that grow on few sentences.
 SHORT = {
     **SMALL,
+    "cvg": {**SMALL["cvg"], "epochs": 2},  # the penalty has something to draw back after the first step
     "gm-lveg": {**SMALL["gm-lveg"], "epochs": 2},
     "gm-lveg-tagger": {**SMALL["gm-lveg-tagger"], "epochs": 2},
     "lvg-d": {**SMALL["lvg-d"], "strength": 0.01},
@@ -101,8 +105,19 @@ BATCH = ("batch", "lvg-d")  # how much memory is used; the model differs with --
 
 def other_value(name: str, option: str) -> Any:
     """A value that a model of this name does not have by default."""
+    if option == "vectors":
+        return str(word_vectors())
     special = {("lvg-d", "start"): "zero", ("lvg-d-tagger", "start"): "zero", ("gm-lveg-tagger", "grow"): 1}
     return special.get((name, option), OTHER[option])
+
+
+@cache
+def word_vectors() -> Path:
+    """A file of vectors of some words, as long as those of a short training."""
+    path = folder() / "vectors.txt"
+    lines = (f"{word} {number} 0.5 -{number}\n" for number, word in enumerate(trees()[0].words()))
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
 
 
 def decorated(tree: Tree, place: int = 0) -> Tree:

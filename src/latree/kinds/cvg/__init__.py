@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from latree.kinds.options import TreeOptions
+from latree.kinds.options import TreeOptions, seed_option
 from latree.kinds.registry import Kind
 from latree.options import option
 
@@ -16,6 +16,7 @@ DIM = 25  # numbers in a vector, where no file of vectors says otherwise
 class CvgOptions(TreeOptions):
     """The constants of the model and its training."""
 
+    seed: int = seed_option()
     rounds: int = option(
         4, "Rounds of split and merge of the grammar with subtypes (lvg) that lists the trees to choose from.", least=1
     )
