@@ -221,7 +221,7 @@ def test_an_option_has_an_effect_or_is_refused(name: str, switch: str | None) ->
     kind, idle = kind_named(name), []
     context = {} if switch is None else {switch: OFF.get(switch, other_value(name, switch))}
     for option, setting in settings_of(kind).items():
-        needed = {} if context else needs(name, setting)
+        needed = needs(name, setting)
         given = context or {key: one for key, one in needed.items() if one != getattr(plain_options(name, {}), key)}
         change = {option: other_value(name, option)}
         if why := refusal(name, {**given, **change}):
