@@ -150,8 +150,9 @@ class Epochs(GradientTrainee):
         self.given = GivenVectors.read(model.options.vectors, words)  # a fault there is not to be told after training
         model.fit_pruner(self.data, training.inside("pruner"))
         model.adopt(model.pruner)
+        examples = model.examples(self.data)
         self.lists = list(self._list_treebank(training))
-        self.start(model.examples(self.data), rng)
+        self.start(examples, rng)
 
     def _list_treebank(self, training: Training) -> Iterator[TreeList]:
         """List the trees of every part of the treebank by a grammar trained on the others."""
