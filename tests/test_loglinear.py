@@ -30,7 +30,7 @@ from latree.learning.owlqn import OwlQn, subgradient_violation
 from latree.learning.shards import Shards
 from latree.text.labels import LabelRules
 
-# Where words go by classes alone, without a guesser, weights by gradient begin exactly at those of a generative grammar.
+# Where words go by classes alone, without a guesser, weights by gradient begin exactly at a generative grammar.
 QUICK = LvgOptions(unknown="neutral", split_iterations=20, merge_iterations=10, smooth_iterations=5)
 SMALL = LvgDOptions(epochs=2, iterations=4, batch=32, penalty="l2", strength=1.0)
 SCALES = replace(SMALL, scales=True, penalty="l1", strength=0.1, gain=1.0)
