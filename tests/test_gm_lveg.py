@@ -283,6 +283,19 @@ def test_the_preset_is_the_paper_s(tags: bool, expected: dict[str, Any]) -> None
     assert type(options).from_json(options.to_json()) == options
 
 
+def test_the_page_has_the_preset() -> None:
+    """Values, and where they come from."""
+    page = (Path(__file__).parent.parent / "docs" / "gm-lveg.md").read_text(encoding="utf-8")
+
+    def written(value: object) -> str:
+        if isinstance(value, bool) or value is None:
+            return "yes" if value else "none"
+        return f"{value:g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+
+    for name, (parser, tagger, source) in PAPER.items():
+        assert f"| `{name}` | {written(parser)} | {written(tagger)} | {source} |\n" in page
+
+
 def test_options_go_before_the_preset() -> None:
     preset: Any = options_from(KIND, {"paper": True}, tags=False)
     assert options_from(KIND, {"epochs": 3, "paper": True, "k_max": 0}, tags=False) == replace(

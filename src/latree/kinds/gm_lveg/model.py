@@ -18,9 +18,10 @@ import numpy as np
 from latree.arrays import NONE, Floats, Longs
 from latree.errors import LatreeError
 from latree.files import Arrays, Header, ModelFile, part_of
-from latree.inference.forest import Forest
+from latree.inference.forest import Forest, restrict
 from latree.inference.gaussian.mixtures import Components, Mixtures, no_statistics
 from latree.inference.gaussian.seen import Seen, infer_seen, log_z_seen, see
+from latree.inference.gaussian.slots import ABSENT, global_rules
 from latree.inference.gaussian.sweeps import GaussianInference
 from latree.kinds.gm_lveg import GmLvegOptions
 from latree.kinds.gm_lveg.start import Cube, Start, from_subtypes, from_treebank, make_components
@@ -109,6 +110,8 @@ class GaussianModel(PrunedModel):
     def _batch(self, examples: Sequence[Example]) -> Batch:
         gold, forest = self.forests(examples, self.options.looseness)
         entry_rule = np.concatenate([self._rule_numbers(one.words, seen=True).ravel() for one in examples])
+        if self.options.p_min is not None:  # low thresholds leave many dead ends: tags without a rule for their word
+            forest = restrict(forest, global_rules(forest, entry_rule) != ABSENT)
         seen = [see(one, entry_rule, self.components.size, self.options.apart) for one in (gold, forest)]
         return Batch.of(seen[0], seen[1], len(examples), self.components)
 
