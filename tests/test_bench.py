@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from bench import parsing, svs, treebanks
+from bench import lveg_sweep, parsing, svs, treebanks
 
 from latree.data import toy
 from latree.text.formats import read_trees
@@ -76,3 +76,16 @@ def test_scores_on_treebanks(treebank: Path, capsys: pytest.CaptureFixture[str],
     (table,) = tables(capsys.readouterr().out)
     assert table[2][0] == treebank.name
     assert int(table[2][3]) > 0
+
+
+@pytest.mark.parametrize(("figure", "value"), [("dim", "2"), ("components", "1"), ("k-hard", "0")])
+def test_the_figures_of_gaussian_mixtures(
+    treebank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], figure: str, value: str
+) -> None:
+    page, files = tmp_path / "page.html", [str(treebank / "train.mrg"), str(treebank / "dev.mrg")]
+    few = ["--seeds", "0", "1", "--epochs", "2", "--rounds", "1", "--list", "5", "--page", str(page)]
+    lveg_sweep.main([*files, "--figure", figure, "--values", value, *few])
+    (table,) = tables(capsys.readouterr().out)
+    assert table[2][0] == ("all" if value == "0" else value)
+    assert float(table[2][3]) > 0
+    assert page.read_text(encoding="utf-8").count("<circle") == 4  # two plots, two seeds
