@@ -115,7 +115,7 @@ def test_a_checkpoint_is_a_model(tmp_path: Path) -> None:
         {"seed": 6},
         {"options": replace(QUICK, merge_fraction=0.4)},
         {"options": replace(QUICK, split_iterations=7)},
-        {"subtypes": 8},
+        {"subtypes": 8, "rounds": QUICK.rounds},  # rounds as by default: they have no effect beside subtypes
         {"unknown": "english"},
     ],
     ids=["seed", "merging", "iterations", "subtypes", "unknown words"],

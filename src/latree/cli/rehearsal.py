@@ -47,6 +47,7 @@ class _Rehearsal(Search):
 
 def rehearse(model: Model, kbest: int, objective: Objective) -> None:
     """Have everything compiled that a search needs after the coarse pass."""
+    model = model.searcher
     search = _Rehearsal(model, [Attempt(_NoChart(), model.read((WORD,)))], model.threshold)
     if kbest:
         search.weighed([edges for _, edges in k_best(search.forest, search.scores(objective), kbest)])

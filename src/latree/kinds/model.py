@@ -257,6 +257,11 @@ class ForestModel(ABC, Generic[Result]):
         """What inference that is after posteriors alone adds expectations to."""
         return no_statistics(weights)
 
+    @property
+    def searcher(self) -> Model:
+        """Who goes through all that the words allow: the model itself, or one whose lists it takes."""
+        return self
+
     def potentials(self, forest: Forest, reading: Any) -> Potentials:
         """What parts of a forest weigh beside the rules: the place for scores of a sentence in context."""
         return NO_POTENTIALS

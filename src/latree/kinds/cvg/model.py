@@ -70,6 +70,10 @@ class Cvg(PrunedParser):
         listed = self.list_by(self.pruner, tokens)
         return CvgReading(self.pruner.read(tokens), self.lexical.units_of(tokens), listed)
 
+    @property
+    def searcher(self) -> Parser:
+        return self.pruner
+
     def list_by(self, grammar: Parser, tokens: Sequence[str]) -> TreeList:
         """List the best trees of a sentence by the pruner, or by another grammar."""
         reading = grammar.read(tokens)
