@@ -228,10 +228,24 @@ def trim(piece: Piece, keep: NDArray[np.bool_] | None = None) -> Piece:
     items = len(piece.symbol)
     made = np.ones(len(piece.rule), np.bool_) if keep is None else keep[piece.ends[:, P]]
     alive = _alive(piece.ends, made, items, np.array([items - 1], np.int32))
-    place = np.append(np.cumsum(alive) - 1, NONE).astype(np.int32)
-    seen = np.append(alive, True)
-    kept = alive[piece.ends[:, P]] & seen[piece.ends[:, L]] & seen[piece.ends[:, R]]
-    return Piece(piece.rule[kept], place[piece.ends[kept]], piece.symbol[alive], piece.span[alive], piece.entries)
+    place = np.cumsum(alive, dtype=np.int32) - np.int32(1)
+    rule, ends = np.empty_like(piece.rule), np.empty_like(piece.ends)
+    edges = _pack(piece.rule, piece.ends, alive, place, rule, ends)
+    return Piece(rule[:edges], ends[:edges], piece.symbol[alive], piece.span[alive], piece.entries)
+
+
+@kernel
+def _pack(rule: Ints, ends: Ints, alive: NDArray[np.bool_], place: Ints, new_rule: Ints, new_ends: Ints) -> int:
+    """Copy the edges between items that are alive, which have new places; returns how many these are."""
+    kept = 0
+    for e in range(len(rule)):
+        parent, left, right = ends[e, P], ends[e, L], ends[e, R]
+        if alive[parent] and (left == NONE or alive[left]) and (right == NONE or alive[right]):
+            new_rule[kept], new_ends[kept, P] = rule[e], place[parent]
+            new_ends[kept, L] = place[left] if left != NONE else NONE
+            new_ends[kept, R] = place[right] if right != NONE else NONE
+            kept += 1
+    return kept
 
 
 class UnknownRuleError(LookupError):
