@@ -87,5 +87,5 @@ def test_the_figures_of_gaussian_mixtures(
     lveg_sweep.main([*files, "--figure", figure, "--values", value, *few])
     (table,) = tables(capsys.readouterr().out)
     assert table[2][0] == ("all" if value == "0" else value)
-    assert float(table[2][3]) > 0
+    assert float(table[2][3]) >= 0  # CPU seconds to two digits
     assert page.read_text(encoding="utf-8").count("<circle") == 4  # two plots, two seeds
