@@ -109,6 +109,14 @@ def test_a_file_keeps_the_guesser_to_the_bit() -> None:
     assert_array_equal(again.emissions(sentence), words.emissions(sentence))
 
 
+def test_what_is_handed_out_can_be_changed() -> None:
+    """A caller's changes to P(t|w) do not reach the tables that it comes from."""
+    for words in (lexicon(), replace(lexicon(), guesser=None)):
+        before = words.tag_given_word("zorag")
+        words.tag_given_word("zorag")[:] = 7
+        assert_array_equal(words.tag_given_word("zorag"), before)
+
+
 def test_no_rare_words_no_guesser() -> None:
     words = Lexicon.count([[("the", 0)] * 30], 1, "features", LexiconOptions(rare=3))
     assert words.guesser is None

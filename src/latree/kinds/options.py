@@ -25,7 +25,7 @@ class ModelOptions(Options):
     seed: int = 0  # an option of the kinds that draw at random
     unknown: str = option(
         "features",
-        "What the letters of seldom and unknown words tell: features (any language; endings, beginnings and shape "
+        "What the letters of rare and unknown words tell: features (any language; endings, beginnings and shape "
         "together), or one class a word: neutral (any language), english or english4 (by English endings), single.",
     )
     lexicon: LexiconOptions = LexiconOptions()

@@ -3,7 +3,7 @@
 Two tables of counts say everything: c_TW, how often a tag stood over a word, and c_TS, how often a tag stood over a
 *rare* word of signature S.  Rare words stand in for the unseen ones: their tag distribution p_u is what is believed of
 a word about which nothing else is known.  Where there is a guesser, it says more than p_u and the class do: which tags
-a seldom or unknown word has by its looks.  Among the subtypes of a tag it is still the class that decides.
+a rare or unknown word has by its looks.  Among the subtypes of a tag it is still the class that decides.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ class Lexicon:
     def tag_given_word(self, word: str, first: bool = False) -> Floats:
         """P(t|w), [tags]: smoothed counts of a known word, or what its looks say of an unknown one."""
         index = self._index.get(word)
-        return self._by_looks(word, first) if index is None else self._posterior(index, first)
+        return np.array(self._by_looks(word, first) if index is None else self._posterior(index, first))
 
     def sample_word(self, tag: int, rng: np.random.Generator) -> str:
         """A known word, drawn in proportion to c_TW."""
@@ -220,8 +220,8 @@ class Lexicon:
         return row
 
     def _posterior(self, index: int, first: bool) -> Floats:
-        """P(t|w) of one known word, [tags]; frequent words are hardly smoothed, seldom ones drawn to what they look
-        like."""
+        """P(t|w) of one known word, [tags]; frequent words are hardly smoothed, rare ones are drawn to what their looks
+        say."""
         options, count = self.options, self.word_count[index]
         if self.guesser is not None and count <= options.rare:
             prior, weight = self._by_looks(self.vocabulary[index], first), options.guessed
