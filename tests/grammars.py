@@ -28,7 +28,7 @@ def example(seed: int, words: int = 4, most: int = 3000) -> tuple[Grammar, Float
     while True:
         grammar, theta = random_grammar(rng, unary_steps=int(rng.integers(0, 3)))
         with_unit_weights = chart_grammar(grammar, np.ones(len(theta)))
-        count = np.exp(fill_chart(with_unit_weights, np.ones((words, 2)), with_outside=False).log_z)
+        count = np.exp(fill_chart(with_unit_weights, np.ones((words, 2))).log_z)
         if 5 <= count <= most:
             return grammar, theta, rng.random((words, 2)) * 0.5
 

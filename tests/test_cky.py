@@ -40,15 +40,38 @@ def test_posteriors_equal_enumeration(seed: int) -> None:
     grammar, theta, emissions = example(seed)
     n = len(emissions)
     chart = fill_chart(chart_grammar(grammar, theta), emissions)
-    base = np.zeros_like(chart.base)
-    tags = np.zeros_like(chart.tag)
+    inside, outside = chart.inside, chart.outside()
+    base, tags = np.zeros_like(inside.base), np.zeros_like(inside.tag)
     for rule, q in anchored_posteriors(derivations(grammar, theta, emissions)).items():
         if rule.rule == NONE:
             tags[rule.start, rule.symbol - grammar.first_tag] += q
         elif rule.split != NONE:
             base[cell(n, rule.end - rule.start, rule.start), rule.symbol] += q
-    np.testing.assert_allclose(chart.base * chart.base_out / chart.root, base, atol=1e-12)
-    np.testing.assert_allclose(chart.tag * chart.tag_out / chart.root, tags, atol=1e-12)
+    np.testing.assert_allclose(inside.base * outside.base / chart.root, base, atol=1e-12)
+    np.testing.assert_allclose(inside.tag * outside.tag / chart.root, tags, atol=1e-12)
+
+
+@pytest.mark.parametrize("least", [1e-3, 0.02, 0.2])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_trees_that_matter_count_in_full(seed: int, least: float) -> None:
+    """Posteriors lie between the sum over trees of at least that posterior and the sum over all trees."""
+    grammar, theta, emissions = example(seed, words=5)
+    chart = fill_chart(chart_grammar(grammar, theta), emissions)
+    whole, part = (chart.inside.base * chart.outside(p).base / chart.root for p in (0.0, least))
+    found = derivations(grammar, theta, emissions)
+    total = sum(d.weight for d in found)
+    likely = np.zeros_like(whole)
+    for tree in (d for d in found if d.weight / total > least):
+        for rule in tree.rules:
+            if rule.split != NONE:
+                likely[cell(5, rule.end - rule.start, rule.start), rule.symbol] += tree.weight / total
+    assert (part <= whole + 1e-12).all()
+    assert (part >= likely - 1e-12).all()
+
+
+def test_what_does_not_matter_is_left_out() -> None:
+    chart = next(fill_chart(chart_grammar(g, theta), e) for g, theta, e in (example(s, words=5) for s in SEEDS))
+    assert (chart.outside(0.2).base < chart.outside().base).any()
 
 
 def binary_branching(weight: float) -> tuple[Grammar, np.ndarray]:
@@ -68,7 +91,7 @@ def test_two_hundred_words_neither_underflow_nor_overflow(weight: float) -> None
     log_catalan = float(np.sum(np.log([(n - 1 + k) / k for k in range(2, n)])))
     chart = fill_chart(chart_grammar(grammar, theta), emissions)
     assert chart.log_z == pytest.approx(log_catalan + (n - 1) * np.log(weight) + n * np.log(1e-30), rel=1e-9)
-    whole = chart.top[cell(n, n, 0), 1] * chart.top_out[cell(n, n, 0), 1] / chart.root
+    whole = chart.inside.top[cell(n, n, 0), 1] * chart.outside().top[cell(n, n, 0), 1] / chart.root
     assert whole == pytest.approx(1.0)
 
 
@@ -76,7 +99,6 @@ def test_no_derivation_is_minus_infinity() -> None:
     grammar, theta = binary_branching(0.5)
     chart = fill_chart(chart_grammar(grammar, theta), np.array([[0.0, 1.0], [0.0, 1.0]]))
     assert chart.log_z == -np.inf
-    assert len(chart.top_out) == 0
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -7,6 +7,9 @@ rule or a word made) to `top` (what the rule above sees).
 
 Scale: span (i, j) holds its probability divided by the product of its words' scales, so that the scales of two parts
 always multiply to that of the whole.  When a width's largest value drifts, the common scale is changed for all.
+
+Outside values are asked for with the least posterior that matters: nothing is handed down from spans and splits below
+it.  A tree of that posterior or more has no such part, so that it still counts in full for all of its constituents.
 """
 
 from __future__ import annotations
@@ -21,13 +24,14 @@ from latree.inference.forest import L, P, R
 from latree.inference.grammar import Grammar
 from latree.jit import inner, kernel
 
+_DRIFT = 2.5  # nats that a word costs beside its emission, about: what scales begin with
 _LANES = 8  # numbers that go through vector instructions together
 
 
 class Links(NamedTuple):
-    """Sparse non-negative table."""
+    """Sparse non-negative table, sorted by parent."""
 
-    ends: Ints  # [links, 3] parent, left, right
+    ends: Ints  # [links, 2 or 3] parent and what it is made of
     prob: Floats  # [links]
 
 
@@ -46,8 +50,9 @@ class ChartRules(NamedTuple):
     """The rules that the kernels go through in every span, as few arrays as may be: each is more to compile."""
 
     lefts: Ints  # inner symbols that are left children
-    rights: Ints  # inner symbols that are right children
-    both: Links  # children inner, numbered as in `lefts` and `rights`
+    rights: Ints  # inner symbols that are right children, those of most left children first
+    reach: Ints  # [lefts] the columns among which all right children of a left one are
+    both: Links  # children inner, as a place in a table of [lefts, rights]
     tag_left: Ints  # pairs of the rules with a tag to the left
     tag_right: Ints
     tag_both: Links
@@ -67,18 +72,43 @@ class ChartGrammar(NamedTuple):
     top_tag: Links  # root -> tag, for sentences of one word
 
 
-class Chart(NamedTuple):
-    """Scaled inside and outside values; a cell (width w, start i) has number `cell(n, w, i)`."""
+class Values(NamedTuple):
+    """Scaled inside values, or outside ones; a cell (width w, start i) has number `cell(n, w, i)`."""
 
-    words: int
+    base: Floats  # [cells, inner] outside: what chains above make of a symbol; over one word no binary rule has it
+    top: Floats  # [cells, inner]
+    tag: Floats  # [words, tags]
+
+
+class _Work(NamedTuple):
+    """The chart being filled, with the copies that matrix products want; or its outside values, laid out alike."""
+
+    tag: Floats  # [words, tags]
+    base: Floats  # [cells, inner]
+    top: Floats
+    by_start: Floats  # [start, end, lefts]
+    by_end: Floats  # [end, start, rights]
+    left: Floats  # [words, pairs of tag_left] their weights; outside: what waits to be handed to the words' tags
+    right: Floats  # [words, pairs of tag_right]
+
+
+class Chart(NamedTuple):
+    """A sentence read by a scalar grammar."""
+
     log_z: float  # log P(words), -inf where the grammar has no derivation
     root: float  # scaled value of the root: an inside times an outside divided by this is a posterior
-    base: Floats  # [cells, inner]
-    top: Floats  # [cells, inner]
-    base_out: Floats  # what chains above make of a symbol; over one word no binary rule has it
-    top_out: Floats
-    tag: Floats  # [words, tags]
-    tag_out: Floats
+    inside: Values
+    grammar: ChartGrammar
+    work: _Work
+
+    @property
+    def words(self) -> int:
+        return len(self.inside.tag)
+
+    def outside(self, least: float = 0.0) -> Values:
+        """Outside values, as far as posteriors of at least `least` are concerned."""
+        out = _outside_of(self.grammar, self.work, least * self.root)
+        return Values(out.base, out.top, out.tag)
 
 
 def chart_grammar(grammar: Grammar, prob: Floats) -> ChartGrammar:
@@ -89,10 +119,13 @@ def chart_grammar(grammar: Grammar, prob: Floats) -> ChartGrammar:
     binary, top = right != NONE, parent == 0
     tag_l, tag_r = left >= first_tag, right >= first_tag
     both = binary & ~tag_l & ~tag_r
-    lefts, rights = np.unique(left[both]), np.unique(right[both])
+    pairs = np.unique(np.stack([left[both], right[both]]), axis=1)
+    lefts, (rights, partners) = np.unique(pairs[0]), np.unique(pairs[1], return_counts=True)
+    rights = rights[np.argsort(-partners, kind="stable")]
+    row, column = _numbers(lefts, len(grammar.symbols))[left], _numbers(rights, len(grammar.symbols))[right]
 
-    def links(rows: NDArray[np.bool_], x: Ints, y: Ints) -> Links:
-        return Links(_columns(parent[rows], x[rows], y[rows]), used[rows])
+    def links(rows: NDArray[np.bool_], *children: Ints) -> Links:
+        return Links(_columns(parent[rows], *(child[rows] for child in children)), used[rows])
 
     def tag_links(rows: NDArray[np.bool_], tag: Ints, child: Ints) -> TagLinks:
         pairs, pair = np.unique(np.stack([parent[rows], child[rows]], 1), axis=0, return_inverse=True)
@@ -103,14 +136,29 @@ def chart_grammar(grammar: Grammar, prob: Floats) -> ChartGrammar:
     rules = ChartRules(
         lefts.astype(np.int32),
         rights.astype(np.int32),
-        links(both, np.searchsorted(lefts, left), np.searchsorted(rights, right)),
+        _reach(row[both], column[both], len(lefts)),
+        links(both, row * _padded(len(rights)) + column),
         tag_left.pairs,
         tag_right.pairs,
         links(binary & tag_l & tag_r, left - first_tag, right - first_tag),
         *_unary_closure(grammar, prob),
     )
-    tops = links(~binary & top & ~tag_l, left, right), links(~binary & top & tag_l, left - first_tag, right)
+    tops = links(~binary & top & ~tag_l, left), links(~binary & top & tag_l, left - first_tag)
     return ChartGrammar(first_tag, len(grammar.symbols) - first_tag, rules, tag_left, tag_right, *tops)
+
+
+def _numbers(symbols: Ints, among: int) -> Ints:
+    """Which place each of so many symbols has in a list, NONE where it has none."""
+    numbers = np.full(among, NONE, np.int32)
+    numbers[symbols] = np.arange(len(symbols))
+    return numbers
+
+
+def _reach(row: Ints, column: Ints, rows: int) -> Ints:
+    """How many columns each row of a table uses, rounded up to what vector instructions divide evenly."""
+    reach = np.zeros(rows, np.int32)
+    np.maximum.at(reach, row, column + 1)
+    return -(-reach // _LANES) * _LANES
 
 
 def _columns(*columns: Longs | Ints) -> Ints:
@@ -129,7 +177,7 @@ def _unary_closure(grammar: Grammar, prob: Floats) -> tuple[Links, Links]:
 
     def links(table: Floats) -> Links:
         a, b = np.nonzero(table)
-        return Links(_columns(a, b, np.full(len(a), NONE)), table[a, b])
+        return Links(_columns(a, b), table[a, b])
 
     return links(closure[:first_tag, :first_tag]), links(closure[:first_tag, first_tag:])
 
@@ -157,9 +205,22 @@ def _unweigh(links: TagLinks, heard: Floats, tag_out: Floats) -> None:
 
 
 @inner
-def _pairs_up(pairs: Ints, weight: Floats, child: Floats, out: Floats) -> None:
-    for p in range(len(pairs)):
-        out[pairs[p, 0]] += weight[p] * child[pairs[p, 1]]
+def _up(ends: Ints, weight: Floats, below: Floats, out: Floats) -> None:
+    """Add up what parents are made of.  They stand in order: each is summed in a register and stored once."""
+    r = 0
+    while r < len(ends):
+        parent, total = ends[r, P], 0.0
+        while r < len(ends) and ends[r, P] == parent:
+            total += weight[r] * below[ends[r, L]]
+            r += 1
+        out[parent] += total
+
+
+@inner
+def _down(ends: Ints, weight: Floats, above: Floats, out: Floats) -> None:
+    """Hand what parents have to what they are made of."""
+    for r in range(len(ends)):
+        out[ends[r, L]] += weight[r] * above[ends[r, P]]
 
 
 @inner
@@ -171,46 +232,17 @@ def _pairs_down(pairs: Ints, weight: Floats, child: Floats, above: Floats, child
 
 
 @inner
-def _chain_up(ends: Ints, prob: Floats, base: Floats, top: Floats) -> None:
-    for r in range(len(prob)):
-        top[ends[r, P]] += prob[r] * base[ends[r, L]]
-
-
-@inner
-def _chain_down(ends: Ints, prob: Floats, top_out: Floats, base_out: Floats) -> None:
-    for r in range(len(prob)):
-        base_out[ends[r, L]] += prob[r] * top_out[ends[r, P]]
-
-
-class _Work(NamedTuple):
-    """The chart being filled, with the copies that matrix products want; or its outside values, laid out alike."""
-
-    tag: Floats  # [words, tags]
-    base: Floats  # [cells, inner]
-    top: Floats
-    by_start: Floats  # [start, end, lefts]
-    by_end: Floats  # [end, start, rights]
-    left: Floats  # [words, pairs of tag_left] their weights; outside: what waits to be handed to the words' tags
-    right: Floats  # [words, pairs of tag_right]
-
-
-@inner
-def _both_up(ends: Ints, prob: Floats, starting: Floats, ending: Floats, splits: Floats, base: Floats) -> None:
+def _both_up(rules: Links, reach: Ints, starting: Floats, ending: Floats, splits: Floats, base: Floats) -> None:
     """What rules with two inner children make of a span, given its beginnings and ends at every split point."""
     splits[:] = 0.0
-    for s in range(len(starting)):
+    for s in range(0, len(starting), 2):  # two at once: the table is loaded and stored half as often
+        t = min(s + 1, len(starting) - 1)
         for b in range(starting.shape[1]):
-            left = starting[s, b]
-            if left != 0.0:
-                for c in range(ending.shape[1]):
-                    splits[b, c] += left * ending[s, c]
-    r = 0
-    while r < len(prob):  # rules are sorted by parent: sum in a register, store once
-        parent, total = ends[r, P], 0.0
-        while r < len(prob) and ends[r, P] == parent:
-            total += prob[r] * splits[ends[r, L], ends[r, R]]
-            r += 1
-        base[parent] += total
+            left, next_left = starting[s, b], starting[t, b] if t > s else 0.0
+            if left + next_left != 0.0:
+                for c in range(reach[b]):
+                    splits[b, c] += left * ending[s, c] + next_left * ending[t, c]
+    _up(rules.ends, rules.prob, splits.reshape(-1), base)
 
 
 @inner
@@ -220,15 +252,25 @@ def _tags_up(ends: Ints, prob: Floats, left: Floats, right: Floats, base: Floats
 
 
 @inner
-def _largest(values: Floats, big: float) -> float:
+def _sum(values: Floats) -> float:
+    total = 0.0
     for x in range(len(values)):
-        big = max(big, values[x])
-    return big
+        total += values[x]
+    return total
+
+
+@inner
+def _product(inside: Floats, outside: Floats) -> float:
+    """What a span adds to the root's value: each derivation has one symbol at the base of a span."""
+    total = 0.0
+    for x in range(len(inside)):
+        total += inside[x] * outside[x]
+    return total
 
 
 @kernel
 def _inside(g: ChartRules, work: _Work, splits: Floats, width: int) -> tuple[int, float]:
-    """Fill base and top from a width on, until values drift; returns the last width and its largest value."""
+    """Fill base and top from a width on, until values drift; returns the last width and its largest sum."""
     n, big = len(work.tag), 1.0
     while width <= n:
         big = 0.0
@@ -236,20 +278,20 @@ def _inside(g: ChartRules, work: _Work, splits: Floats, width: int) -> tuple[int
             c, j = cell(n, width, i), i + width
             base, top = work.base[c], work.top[c]
             if width == 1:
-                _chain_up(g.tag_chain.ends, g.tag_chain.prob, work.tag[i], top)
+                _up(g.tag_chain.ends, g.tag_chain.prob, work.tag[i], top)
             else:
                 if width == 2:
                     _tags_up(g.tag_both.ends, g.tag_both.prob, work.tag[i], work.tag[i + 1], base)
-                _pairs_up(g.tag_left, work.left[i], work.top[cell(n, width - 1, i + 1)], base)
-                _pairs_up(g.tag_right, work.right[j - 1], work.top[cell(n, width - 1, i)], base)
+                _up(g.tag_left, work.left[i], work.top[cell(n, width - 1, i + 1)], base)
+                _up(g.tag_right, work.right[j - 1], work.top[cell(n, width - 1, i)], base)
                 starting, ending = work.by_start[i, i + 1 : j], work.by_end[j, i + 1 : j]
-                _both_up(g.both.ends, g.both.prob, starting, ending, splits, base)
-                _chain_up(g.chain.ends, g.chain.prob, base, top)
+                _both_up(g.both, g.reach, starting, ending, splits, base)
+                _up(g.chain.ends, g.chain.prob, base, top)
             for b in range(len(g.lefts)):
                 work.by_start[i, j, b] = top[g.lefts[b]]
             for b in range(len(g.rights)):
                 work.by_end[j, i, b] = top[g.rights[b]]
-            big = _largest(top, _largest(base, big))
+            big = max(big, _sum(top))
         if width > 1 and big > 0.0 and not 1e-50 < big < 1e50:
             break
         width += 1
@@ -272,23 +314,31 @@ def _rescale(work: _Work, width: int, log_factor: float) -> None:
 
 @inner
 def _both_down(
-    ends: Ints,
-    prob: Floats,
+    rules: Links,
+    reach: Ints,
     above: Floats,
     splits: Floats,
     starting: Floats,
     ending: Floats,
+    mass: Floats,
     to_starting: Floats,
     to_ending: Floats,
+    limit: float,
 ) -> None:
-    """Hand the outside `above` of a span down to its beginnings and ends at every split point."""
-    splits[:] = 0.0
-    for r in range(len(prob)):
-        splits[ends[r, L], ends[r, R]] += prob[r] * above[ends[r, P]]
+    """Hand the outside `above` of a span down to its beginnings and ends at every split point.
+
+    An end's `mass` is the sum over its symbols.
+    """
+    flat = splits.reshape(-1)
+    flat[:] = 0.0
+    _down(rules.ends, rules.prob, above, flat)
+    most = _sum(flat)
     for s in range(len(starting)):
         for b in range(starting.shape[1]):
             left, heard = starting[s, b], 0.0
-            for c in range(ending.shape[1]):
+            if left * mass[s] * most <= limit:
+                continue
+            for c in range(reach[b]):
                 heard += splits[b, c] * ending[s, c]
                 to_ending[s, c] += splits[b, c] * left
             to_starting[s, b] += heard
@@ -305,8 +355,8 @@ def _tags_down(
 
 
 @kernel
-def _outside(g: ChartRules, work: _Work, out: _Work, splits: Floats) -> None:
-    """Hand outside values down from the widest span, whose own are given."""
+def _outside(g: ChartRules, work: _Work, out: _Work, mass: Floats, splits: Floats, limit: float) -> None:
+    """Hand outside values down from the widest span, whose own are given; what is worth no more than `limit` is not."""
     n = len(work.tag)
     for k in range(n):
         width = n - k
@@ -317,9 +367,11 @@ def _outside(g: ChartRules, work: _Work, out: _Work, splits: Floats) -> None:
                 top[g.lefts[b]] += out.by_start[i, j, b]
             for b in range(len(g.rights)):
                 top[g.rights[b]] += out.by_end[j, i, b]
-            _chain_down(g.chain.ends, g.chain.prob, top, above)
+            _down(g.chain.ends, g.chain.prob, top, above)
             if width == 1:
-                _chain_down(g.tag_chain.ends, g.tag_chain.prob, top, out.tag[i])
+                _down(g.tag_chain.ends, g.tag_chain.prob, top, out.tag[i])
+                continue
+            if _product(work.base[c], above) <= limit:
                 continue
             if width == 2:
                 words = work.tag[i], work.tag[i + 1], out.tag[i], out.tag[i + 1]
@@ -328,8 +380,8 @@ def _outside(g: ChartRules, work: _Work, out: _Work, splits: Floats) -> None:
             _pairs_down(g.tag_left, work.left[i], work.top[x], above, out.top[x], out.left[i])
             _pairs_down(g.tag_right, work.right[j - 1], work.top[y], above, out.top[y], out.right[j - 1])
             starting, ending = work.by_start[i, i + 1 : j], work.by_end[j, i + 1 : j]
-            below = starting, ending, out.by_start[i, i + 1 : j], out.by_end[j, i + 1 : j]
-            _both_down(g.both.ends, g.both.prob, above, splits, *below)
+            below = starting, ending, mass[j, i + 1 : j], out.by_start[i, i + 1 : j], out.by_end[j, i + 1 : j]
+            _both_down(g.both, g.reach, above, splits, *below, limit)
 
 
 def _padded(size: int) -> int:
@@ -357,23 +409,27 @@ def _root_value(g: ChartGrammar, work: _Work) -> float:
     return float(value)
 
 
-def _outside_of(g: ChartGrammar, work: _Work, splits: Floats) -> _Work:
+def _splits(g: ChartGrammar) -> Floats:
+    """Room for what two inner children make together."""
+    return np.empty((len(g.rules.lefts), _padded(len(g.rules.rights))))
+
+
+def _outside_of(g: ChartGrammar, work: _Work, limit: float) -> _Work:
     out = _Work(*(np.zeros_like(values) for values in work))
     out.base[-1, 0] = 1.0  # the root's binary rules
     out.top[-1, g.top.ends[:, L]] += g.top.prob
     if len(work.tag) == 1:
         out.tag[0, g.top_tag.ends[:, L]] += g.top_tag.prob
-    _outside(g.rules, work, out, splits)
+    _outside(g.rules, work, out, work.by_end.sum(2), _splits(g), limit)
     _unweigh(g.tag_left, out.left, out.tag)
     _unweigh(g.tag_right, out.right, out.tag)
     return out
 
 
-def fill_chart(grammar: ChartGrammar, emissions: Floats, *, with_outside: bool = True) -> Chart:
+def fill_chart(grammar: ChartGrammar, emissions: Floats) -> Chart:
     """The chart of one sentence, given P(word | tag) for its words [words, tags]; every word needs some tag."""
-    n, scale = len(emissions), emissions.max(1)
-    work = _work(grammar, emissions / scale[:, None])
-    splits = np.empty((len(grammar.rules.lefts), _padded(len(grammar.rules.rights))))
+    n, scale = len(emissions), emissions.max(1) * np.exp(-_DRIFT)
+    work, splits = _work(grammar, emissions / scale[:, None]), _splits(grammar)
     width, drift = 0, 0.0
     while width < n:
         width, big = _inside(grammar.rules, work, splits, width + 1)
@@ -383,10 +439,7 @@ def fill_chart(grammar: ChartGrammar, emissions: Floats, *, with_outside: bool =
             drift += change
     root = _root_value(grammar, work)
     log_z = float(np.log(root) + np.log(scale).sum() - n * drift) if root > 0.0 else -np.inf
-    if root <= 0.0 or not with_outside:
-        return Chart(n, log_z, root, work.base, work.top, work.base[:0], work.top[:0], work.tag, work.tag[:0])
-    out = _outside_of(grammar, work, splits)
-    return Chart(n, log_z, root, work.base, work.top, out.base, out.top, work.tag, out.tag)
+    return Chart(log_z, root, Values(work.base, work.top, work.tag), grammar, work)
 
 
 def chart_bytes(grammar: ChartGrammar, words: int) -> int:

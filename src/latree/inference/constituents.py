@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from latree.inference.chart import Chart
+from latree.inference.chart import Chart, Values
 from latree.inference.forest import Piece, trim
 from latree.inference.grammar import Grammar
 from latree.text.tree import Tree
@@ -40,8 +40,9 @@ class Allowed(NamedTuple):
         first, last = np.triu_indices(chart.words)
         by_cell = np.lexsort((first, last - first))
         inner = self.inner[first[by_cell], last[by_cell]]
-        base, top = (np.where(inner, inside, 0.0) for inside in (chart.base, chart.top))
-        return chart._replace(base=base, top=top, tag=np.where(self.tags, chart.tag, 0.0))
+        base, top, tag = chart.inside
+        inside = Values(np.where(inner, base, 0.0), np.where(inner, top, 0.0), np.where(self.tags, tag, 0.0))
+        return chart._replace(inside=inside)
 
     def on_piece(self, piece: Piece) -> Piece:
         """Drop what else was harvested: between the steps of a unary chain there may be any symbol."""

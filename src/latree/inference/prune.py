@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latree.arrays import NONE, Floats, Ints, Longs
-from latree.inference.chart import Chart, cell
+from latree.inference.chart import Chart, Values, cell
 from latree.inference.forest import PASS, Piece, trim
 from latree.inference.grammar import Grammar
 from latree.jit import inner, kernel
 
 RULE_SHARE = 0.1  # of the threshold of constituents, for rules over a span
+IGNORED_SHARE = 0.1  # of it, below which outside values need not be right
 
 
 @dataclass(frozen=True)
@@ -164,12 +165,14 @@ def _binary_edges(store: _Store, find: RuleFinder, n: int, i: int, j: int, above
 
 
 @inner
-def _unary_level(store: _Store, find: RuleFinder, chart: Chart, level: int, i: int, j: int, limit: float) -> None:
+def _unary_level(
+    store: _Store, find: RuleFinder, inside: Values, above: Floats, level: int, i: int, j: int, limit: float
+) -> None:
     """Items of the next level of unary rules over span (i, j), and the edges into them; on top only those `wanted`.
 
     A rule a -> b is worth P(a -> b) times what chains above make of a and chains below make of b: at least its share.
     """
-    symbols, c = find.pair.shape[0], cell(chart.words, j - i, i)
+    symbols, c = find.pair.shape[0], cell(len(inside.tag), j - i, i)
     place, wanted, any_symbol = store.place, store.wanted, level < find.steps
     for a in range(1, find.first_tag):
         if place[0, a] != NONE and (any_symbol or wanted[a]):
@@ -180,11 +183,11 @@ def _unary_level(store: _Store, find: RuleFinder, chart: Chart, level: int, i: i
         p = find.pair[b, symbols]
         if child == NONE or p == NONE:
             continue
-        inside = chart.top[c, b] if b < find.first_tag else chart.tag[i, b - find.first_tag]
+        below = inside.top[c, b] if b < find.first_tag else inside.tag[i, b - find.first_tag]
         for q in range(find.start[p], find.start[p + 1]):
             a = find.parent[q]
             # The root's unary rules come last of all.
-            if a == 0 or find.prob[q] * inside * chart.base_out[c, a] < limit:
+            if a == 0 or find.prob[q] * below * above[a] < limit:
                 continue
             if any_symbol or wanted[a]:
                 if place[level, a] == NONE:
@@ -207,16 +210,23 @@ def _root_edges(store: _Store, find: RuleFinder, n: int, root: int) -> None:
 
 @kernel
 def _harvest(
-    store: _Store, find: RuleFinder, chart: Chart, base: Survivors, top: Survivors, tags: Survivors, limit: float
+    store: _Store,
+    find: RuleFinder,
+    inside: Values,
+    outside: Floats,
+    base: Survivors,
+    top: Survivors,
+    tags: Survivors,
+    limit: float,
 ) -> None:
-    """All items and edges among the survivors, children first."""
-    n, wanted = chart.words, store.wanted
+    """All items and edges among the survivors, children first; `outside` is that of the base."""
+    n, wanted = len(inside.tag), store.wanted
     for width in range(1, n + 1):
         for i in range(n - width + 1):
             c, j = cell(n, width, i), i + width
             store.place[:] = NONE
             if width == 1:
-                _tag_items(store, find, i, tags, chart.tag)
+                _tag_items(store, find, i, tags, inside.tag)
             kept = top.symbol[top.start[c] : top.start[c + 1]]
             if len(kept) > 0:
                 wanted[:] = False
@@ -225,17 +235,17 @@ def _harvest(
                 for k in range(base.start[c], base.start[c + 1]):
                     if base.symbol[k] != 0:
                         store.place[0, base.symbol[k]] = _add_item(store, base.symbol[k], i, j)
-                _binary_edges(store, find, n, i, j, chart.base_out[c], limit)
+                _binary_edges(store, find, n, i, j, outside[c], limit)
                 for level in range(1, find.steps + 1):
-                    _unary_level(store, find, chart, level, i, j, limit)
+                    _unary_level(store, find, inside, outside[c], level, i, j, limit)
                 for a in kept:
                     if store.place[find.steps, a] != NONE:
-                        _show(store, a, store.place[find.steps, a], chart.top[c, a])
+                        _show(store, a, store.place[find.steps, a], inside.top[c, a])
             store.seen_start[c + 1] = store.used[2]
     store.place[:] = NONE
     root = _add_item(store, 0, 0, n)
     store.place[0, 0] = root
-    _binary_edges(store, find, n, 0, n, chart.base_out[cell(n, n, 0)], limit)
+    _binary_edges(store, find, n, 0, n, outside[cell(n, n, 0)], limit)
     _root_edges(store, find, n, root)
 
 
@@ -254,17 +264,16 @@ def _store(find: RuleFinder, words: int, items: int, edges: int, seen: int) -> _
 
 def prune(chart: Chart, find: RuleFinder, threshold: float) -> Piece:
     """The forest of what has a posterior of at least `threshold`; lexical entry: word * tags + tag."""
-    limit = threshold * chart.root
-    base = _survivors(chart.base, chart.base_out, limit)
-    top = _survivors(chart.top, chart.top_out, limit)
-    tags = _survivors(chart.tag, chart.tag_out, limit)
-    items, edges = 512 * chart.words, 2048 * chart.words
+    words, limit, inside = chart.words, threshold * chart.root, chart.inside
+    outside = chart.outside(threshold * IGNORED_SHARE)
+    base, top, tags = (_survivors(one, other, limit) for one, other in zip(inside, outside, strict=True))
+    items, edges = 512 * words, 2048 * words
     while True:
-        store = _store(find, chart.words, items, edges, len(top.symbol) + len(tags.symbol))
-        _harvest(store, find, chart, base, top, tags, limit * RULE_SHARE)
+        store = _store(find, words, items, edges, len(top.symbol) + len(tags.symbol))
+        _harvest(store, find, inside, outside.base, base, top, tags, limit * RULE_SHARE)
         if store.used[0] <= items and store.used[1] <= edges:
             break
         items, edges = int(store.used[0]), int(store.used[1])
     item, edge = store.item[: store.used[0]], store.edge[: store.used[1]]
-    entries = chart.words * chart.tag.shape[1]
+    entries = words * inside.tag.shape[1]
     return trim(Piece(edge[:, 0].copy(), edge[:, 1:].copy(), item[:, 0].copy(), item[:, 1:].copy(), entries))

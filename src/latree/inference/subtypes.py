@@ -140,9 +140,15 @@ class ColumnMap:
 
 @kernel
 def _map_columns(source: Longs, target: Longs, value: Floats, rows: Floats, product: Floats) -> None:
+    """Targets stand in order: each is summed in a register and stored once."""
     for i in range(len(rows)):
-        for k in range(len(value)):
-            product[i, target[k]] += rows[i, source[k]] * value[k]
+        k = 0
+        while k < len(value):
+            column, total = target[k], 0.0
+            while k < len(value) and target[k] == column:
+                total += rows[i, source[k]] * value[k]
+                k += 1
+            product[i, column] = total
 
 
 class Cells(NamedTuple):
