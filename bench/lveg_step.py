@@ -17,7 +17,7 @@ from statistics import median
 import latree
 from latree.kinds.gm_lveg import GmLvegOptions
 from latree.kinds.gm_lveg.model import GmLveg
-from latree.kinds.gm_lveg.training import Learner
+from latree.kinds.gm_lveg.training import Learner, Weights
 
 
 def milliseconds(work: Callable[[], object]) -> float:
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     model = GmLveg(options=constants, pruner=pruner).fit(trees)
     model.joint = False
-    learner = Learner(model.components, model.mixtures, constants)
+    learner = Learner(model.components, Weights(model.mixtures), constants)
     print("| words | sentences | edges | step, its forest included | step, forest kept | parse |")
     print("|---|---|---|---|---|---|")
     for length in options.lengths:

@@ -18,7 +18,7 @@ from latree.kinds.gm_lveg import KIND, GmLvegOptions
 from latree.kinds.gm_lveg.model import GmLveg, GmLvegTagger
 from latree.kinds.gm_lveg.paper import PAPER
 from latree.kinds.gm_lveg.start import Cube, from_subtypes, points
-from latree.kinds.gm_lveg.training import Learner
+from latree.kinds.gm_lveg.training import Learner, Weights
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.model import Lvg
 from latree.kinds.search import Attempt, Search
@@ -142,9 +142,10 @@ def test_the_best_epoch_is_kept(trees: list[Tree], lvg: Lvg) -> None:
     assert not np.allclose(kept[1], kept[2])
 
 
-def test_resuming_gives_the_same_grammar(trees: list[Tree], lvg: Lvg, tmp_path: Path) -> None:
+@pytest.mark.parametrize("spans", [False, True])
+def test_resuming_gives_the_same_grammar(trees: list[Tree], lvg: Lvg, tmp_path: Path, spans: bool) -> None:
     def fit(epochs: int, path: Path, resume: bool = False) -> GmLveg:
-        fresh = GmLveg(options=replace(SMALL, epochs=epochs), pruner=lvg)
+        fresh = GmLveg(options=replace(SMALL, epochs=epochs, spans=spans), pruner=lvg)
         how = Training(checkpoint=Checkpoint(path, fresh.identity()), resume=resume)
         return fresh.fit(trees, how)
 
@@ -153,8 +154,9 @@ def test_resuming_gives_the_same_grammar(trees: list[Tree], lvg: Lvg, tmp_path: 
     resumed = fit(3, tmp_path / "b", resume=True)
     for one, other in zip(whole.mixtures, resumed.mixtures, strict=True):
         assert one.tolist() == other.tolist()
+    assert whole.span_weights.tolist() == resumed.span_weights.tolist()
     assert load(tmp_path / "b").parse(trees[0].words()).status == "ok"  # type: ignore[attr-defined]
-    fresh = GmLveg(options=SMALL, pruner=lvg)
+    fresh = GmLveg(options=replace(SMALL, spans=spans), pruner=lvg)
     how = Training(checkpoint=Checkpoint(tmp_path / "b", fresh.identity()), resume=True)
     with pytest.raises(LatreeError, match="another treebank"):
         fresh.fit(trees[:50], how)
@@ -177,6 +179,42 @@ def test_looser_pruning_trains_on_more(trees: list[Tree], lvg: Lvg) -> None:
         model = GmLveg(options=replace(SMALL, looseness=looseness, epochs=0), pruner=lvg).fit(trees)
         edges.append(sum(batch.all.edges for batch in model.batches(model.examples(model.prepare_data(trees)))))
     assert edges[0] < edges[1]
+
+
+# -- features of spans
+
+
+def test_the_gradient_by_weights_of_spans(trees: list[Tree], lvg: Lvg) -> None:
+    options = replace(SMALL, spans=True, epochs=0)
+    model = GmLveg(options=options, pruner=lvg).fit(trees)
+    rng = np.random.default_rng(1)
+    spans = 0.3 * rng.standard_normal(len(model.span_weights))
+    learner = Learner(model.components, Weights(model.mixtures, spans), options)
+    (batch, *_) = model.batches(model.examples(model.prepare_data(trees)))
+    slope = learner.gradient(batch)[1].spans
+    assert len(slope) > 100
+    for k in np.argsort(-np.abs(slope))[:20]:
+        values = []
+        for step in (1e-5, -1e-5):
+            spans[k] += step
+            values.append(learner.gradient(batch)[0])
+            spans[k] -= step
+        assert (values[0] - values[1]) / 2e-5 == pytest.approx(slope[k], rel=1e-4, abs=1e-5)
+
+
+def test_weights_of_spans_are_in_parses_and_files(trees: list[Tree], lvg: Lvg, tmp_path: Path) -> None:
+    model = GmLveg(options=replace(SMALL, spans=True), pruner=lvg).fit(trees)
+    assert np.count_nonzero(model.span_weights) > 100
+    model.save(tmp_path / "m.latree")
+    again, without = load(tmp_path / "m.latree"), copy(model)
+    without.span_weights = np.zeros_like(model.span_weights)
+    plain = copy(model)
+    plain.spans = None
+    for tree in trees[:15]:
+        assert again.log_prob_tree(tree) == model.log_prob_tree(tree)  # type: ignore[attr-defined]
+        assert without.log_prob_tree(tree) == plain.log_prob_tree(tree) != model.log_prob_tree(tree)
+        parse = model.parse(tree.words())
+        assert str(again.parse(tree.words())) == str(parse)  # type: ignore[attr-defined]
 
 
 # -- limits on components
@@ -203,7 +241,7 @@ def test_gold_trees_are_not_limited(trees: list[Tree], lvg: Lvg) -> None:
     seen = []
     for options in (replace(SMALL, epochs=0), replace(SMALL, epochs=0, k_max=1)):
         model = GmLveg(options=options, pruner=lvg).fit(trees)
-        learner = Learner(model.components, model.mixtures, options)
+        learner = Learner(model.components, Weights(model.mixtures), options)
         seen.append([learner.gradient(batch)[0] for batch in model.batches(model.examples(model.prepare_data(trees)))])
     assert all(exact < limited for exact, limited in zip(*seen, strict=True))
 
@@ -267,7 +305,7 @@ def test_a_threshold_of_the_first_pass(trees: list[Tree], lvg: Lvg, tagged: list
 
 MODEL = {"dim": 3, "components": 4, "word_components": 4, "covariance": "spherical", "unknown": "english", "rare": 1}
 START = {"start": "treebank", "alpha": 8.0, "spread": 0.05, "grow": 0}
-STEPS = {"memory": 0.0, "rate": 0.01, "batch": 180, "alone": True, "paper": True, "looseness": 1.0}
+STEPS = {"memory": 0.0, "rate": 0.01, "batch": 180, "alone": True, "paper": True, "looseness": 1.0, "spans": False}
 PRUNING = {"pruner": "pcfg", "p_min": 1e-5, "k_min": 40, "parse_k_min": 20, "k_max": 50, "theta": 0.35}
 NO_PRUNING = {"pruner": "lvg", "p_min": 0.0, "k_min": 0, "parse_k_min": None, "k_max": 0, "theta": 1.0}
 PARSING = MODEL | START | STEPS | PRUNING | {"epochs": 15, "max_length": 50}
@@ -288,8 +326,10 @@ def test_the_page_has_the_preset() -> None:
     page = (Path(__file__).parent.parent / "docs" / "gm-lveg.md").read_text(encoding="utf-8")
 
     def written(value: object) -> str:
-        if isinstance(value, bool) or value is None:
-            return "yes" if value else "none"
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if value is None:
+            return "none"
         return f"{value:g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
     for name, (parser, tagger, source) in PAPER.items():

@@ -21,9 +21,9 @@ from latree.kinds.lvg_d import LvgDOptions
 from latree.kinds.lvg_d.loglinear import Batch, log_likelihood
 from latree.kinds.lvg_d.model import LoglinearModel, LvgD, LvgDTagger
 from latree.kinds.lvg_d.refinement import Refinement
-from latree.kinds.lvg_d.span_features import Words
 from latree.kinds.lvg_d.start import grown
 from latree.kinds.lvg_d.training import PenalisedLoss, divide, fit_leg, log_likelihood_of_all
+from latree.kinds.span_features import Words
 from latree.learning.checkpoint import Checkpoint
 from latree.learning.loop import Progress, Training, after_steps
 from latree.learning.owlqn import OwlQn, subgradient_violation
@@ -118,7 +118,7 @@ def test_so_it_is_of_taggers(hmm: LvgTagger, tagged: Tagged, options: LvgDOption
 def test_so_it_is_with_features_of_spans(lvg: Lvg, trees: list[Tree]) -> None:
     model = LvgD(options=replace(LEG, spans=True), pruner=lvg).fit(trees)
     assert model.spans is not None
-    batches = [batch.with_spans(model.spans) for batch in batches_of(model, trees[:24])]
+    batches = batches_of(model, trees[:24])
     rng = np.random.default_rng(1)
     delta = 0.3 * rng.standard_normal(model.model.parameters)
     _, gradient = log_likelihood_of_all(Shards(batches), model.model, delta)

@@ -273,14 +273,15 @@ def test_features_of_spans() -> None:
     first = len(changes.production)
     assert len(changes.delta) - first == len(spans.key) == len(model.learned.spans)
     np.testing.assert_allclose(changes.weight[first:], np.exp(model.learned.spans))
-    (batch,) = model.batches(model.examples(model.prepare_data(toy_trees("dev")[:1])))
-    items, keys = spans.keys(batch.gold, batch.words)
+    examples = model.examples(model.prepare_data(toy_trees("dev")[:1]))
+    (batch,), units = model.batches(examples), model.words_of_all(examples)
+    items, keys = spans.keys(batch.gold, units)
     words = [*model.lexical.units, "(edge)"]
     number = {int(key): first + k for k, key in enumerate(spans.key)}
     told = Counter[str]()
     for item, row in zip(items.tolist(), keys.tolist(), strict=True):
         (i, j), name = batch.gold.span[item], report_on.name(int(batch.gold.symbol[item]))
-        padded = [words[-1], *(words[unit] for unit in batch.words.unit), words[-1]]
+        padded = [words[-1], *(words[unit] for unit in units.unit), words[-1]]
         before, begin, end, after = padded[i], padded[i + 1], padded[j], padded[j + 1]
         truth = [f"first {begin}", f"last {end}", f"before {before}", f"after {after}"]
         truth += [f"before {before}, first {begin}", f"last {end}, after {after}"]

@@ -62,6 +62,9 @@ class GmLvegOptions(TreebankOptions):
         "many dimensions and Gaussians there are.",
         only="parser",
     )
+    spans: bool = option(
+        False, "Also learn weights for the words at the edges of a phrase and just outside of it.", only="parser"
+    )
     epochs: int = option(
         10, "Passes over the treebank; after each the model is scored on --dev, and the best one is kept.", least=1
     )

@@ -32,20 +32,21 @@ from latree.kinds.lvg.model import Lvg
 from latree.kinds.options import TreeOptions
 from latree.kinds.parser import Parser
 from latree.kinds.pcfg.model import Pcfg
-from latree.kinds.pruned import Example, PrunedModel, PrunedParser, PrunedReading, PrunedTagger, by_length
+from latree.kinds.pruned import Example, PrunedParser, PrunedTagger, by_length
+from latree.kinds.span_features import SpanModel, SpanReading
 from latree.learning.loop import Progress, Training, train
 from latree.lexicon.lexical_rules import UNSEEN
 from latree.text.binary import Node
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianReading(PrunedReading):
+class GaussianReading(SpanReading):
     """Lexical rules have numbers; which components they have is for inference to look up."""
 
     rule: Longs  # [words, tags] the lexical rule of each, numbered after the grammar's rules; NONE where there is none
 
 
-class GaussianModel(PrunedModel):
+class GaussianModel(SpanModel):
     """Mixed into a parser or a tagger."""
 
     own_name = "mixtures"
@@ -53,6 +54,7 @@ class GaussianModel(PrunedModel):
     options: GmLvegOptions
     components: Components
     mixtures: Mixtures
+    span_weights: Floats = np.zeros(0)
 
     def __init__(self, options: GmLvegOptions | None = None, **more: Any) -> None:
         super().__init__(options, **more)
@@ -113,7 +115,11 @@ class GaussianModel(PrunedModel):
         if self.options.p_min is not None:  # low thresholds leave many dead ends: tags without a rule for their word
             forest = restrict(forest, global_rules(forest, entry_rule) != ABSENT)
         seen = [see(one, entry_rule, self.components.size, self.options.apart) for one in (gold, forest)]
-        return Batch.of(seen[0], seen[1], len(examples), self.components)
+        batch = Batch.of(seen[0], seen[1], len(examples), self.components)
+        if self.spans is None:
+            return batch
+        words = self.words_of_all(examples)
+        return batch._replace(spans=(self.spans.on(gold, words), self.spans.on(forest, words)))
 
     def _rule_numbers(self, words: Sequence[str], *, seen: bool = False) -> Longs:
         """[words, tags] the lexical rule of each, numbered after the grammar's rules; NONE where there is none."""
@@ -123,7 +129,7 @@ class GaussianModel(PrunedModel):
     # -- search
 
     def read(self, tokens: Sequence[str]) -> GaussianReading:
-        return GaussianReading(self.pruner.read(tokens), self._rule_numbers(tokens))
+        return GaussianReading(self.pruner.read(tokens), *self.span_reading(tokens), self._rule_numbers(tokens))
 
     def _seen(self, forest: Forest, reading: GaussianReading) -> Seen:
         return see(forest, reading.rule.ravel(), self.components.size, self.options.apart)
@@ -165,6 +171,8 @@ class GaussianModel(PrunedModel):
     def state(self) -> ModelFile:
         header, arrays = super().state()
         mixtures = {f"mixtures.{name}": part.astype(np.float32) for name, part in self.mixtures._asdict().items()}
+        if self.spans is not None:
+            arrays |= {"span_weights": self.span_weights.astype(np.float32)}
         return ModelFile(header | {"joint": self.joint}, arrays | {"components": self.components.size} | mixtures)
 
     def restore(self, header: Header, arrays: Arrays) -> None:
@@ -172,6 +180,8 @@ class GaussianModel(PrunedModel):
         self.joint = bool(header.get("joint", self.joint))
         self.components = make_components(self.grammar, self.lexical, arrays["components"])
         self.mixtures = Mixtures(**{k: a.astype(np.float64) for k, a in part_of("mixtures.", arrays).items()})
+        if self.spans is not None:
+            self.span_weights = arrays["span_weights"].astype(np.float64)
 
 
 class GmLveg(GaussianModel, PrunedParser):

@@ -26,6 +26,7 @@ PAPER = {
     "start": Stated("treebank", "treebank", "3.3: rho = alpha P(r) of the treebank grammar"),
     "alpha": Stated(8.0, 8.0, "4.3; 4.2 does not give another for tagging"),
     "spread": Stated(0.05, 0.05, "3.3: means are drawn from [-0.05, 0.05]"),
+    "spans": Stated(False, False, "2: rules alone have weights"),
     "epochs": Stated(15, 20, "4.3; 4.2"),
     "max_length": Stated(50, EVERY_LENGTH, "4.3: sentences of at most 50 words; 4.2 leaves none out"),
     "unknown": Stated("english", "english", "4.1: the Berkeley parser's classes; one class but for English"),

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from latree.arrays import NONE, Longs, ranges
+from latree.arrays import NONE, Floats, Longs, ranges
 from latree.errors import LatreeError
 from latree.files import Arrays, part_of
 from latree.inference.gaussian.limits import NO_LIMIT, ComponentLimit
 from latree.inference.gaussian.mixtures import Components, Mixtures
 from latree.inference.gaussian.seen import Seen, infer_seen, rules_in, with_sizes
+from latree.inference.gaussian.sweeps import GaussianInference
 from latree.kinds.gm_lveg import GmLvegOptions
 from latree.kinds.gm_lveg.growth import (
     GROWTH,
@@ -31,6 +32,7 @@ from latree.kinds.gm_lveg.growth import (
 )
 from latree.kinds.gm_lveg.start import make_components
 from latree.kinds.pruned import LOG_P, Example, GradientTrainee
+from latree.kinds.span_features import Spans
 from latree.learning.adam import Adam
 from latree.learning.loop import Progress, Score, Watch
 from latree.lexicon.lexical_rules import LexicalRules
@@ -61,6 +63,7 @@ class Batch(NamedTuple):
     sentences: int
     components: Longs
     slots: Longs
+    spans: tuple[Spans, Spans] | None = None  # of gold and all
 
     @classmethod
     def of(cls, gold: Seen, all_: Seen, sentences: int, components: Components) -> Batch:
@@ -72,23 +75,43 @@ class Batch(NamedTuple):
     def resized(self, components: Components) -> Batch:
         """Make room for other numbers of components in the rules."""
         gold, all_ = (with_sizes(seen, components.size) for seen in (self.gold, self.all))
-        return Batch.of(gold, all_, self.sentences, components)
+        return Batch.of(gold, all_, self.sentences, components)._replace(spans=self.spans)
+
+
+class Weights(NamedTuple):
+    """All that is learned: mixtures, and what features of spans weigh."""
+
+    mixtures: Mixtures
+    spans: Floats = np.zeros(0)
+
+    def mixed(self, other: Weights, share: float) -> Weights:
+        """So much of these weights, and the rest of others."""
+        mixtures = (share * a + (1 - share) * b for a, b in zip(self.mixtures, other.mixtures, strict=True))
+        return Weights(Mixtures(*mixtures), share * self.spans + (1 - share) * other.spans)
+
+    def to_arrays(self) -> Arrays:
+        """The arrays of a checkpoint."""
+        return {**self.mixtures._asdict(), "spans": self.spans}
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> Weights:
+        return cls(Mixtures(*(arrays[name] for name in Mixtures._fields)), arrays["spans"])
 
 
 class Learner:
     """Weights on their way."""
 
-    def __init__(self, components: Components, weights: Mixtures, options: GmLvegOptions) -> None:
+    def __init__(self, components: Components, weights: Weights, options: GmLvegOptions) -> None:
         self.components, self.weights, self.options = components, weights, options
         self.adam = Adam(options.rate)
-        self.mean: Mixtures | None = None  # of the weights after each epoch, the recent ones weighing more
-        self.count = np.zeros_like(weights.log_rho)  # expected tokens of the components in the gold trees, this epoch
+        self.mean: Weights | None = None  # of the weights after each epoch, the recent ones weighing more
+        # Expected tokens of the components in the gold trees, this epoch.
+        self.count = np.zeros_like(weights.mixtures.log_rho)
 
-    def average(self) -> Mixtures:
+    def average(self) -> Weights:
         """Take the weights as they are into the running mean."""
         before = self.weights if self.mean is None else self.mean
-        share = self.options.memory
-        self.mean = Mixtures(*(share * a + (1 - share) * b for a, b in zip(before, self.weights, strict=True)))
+        self.mean = before.mixed(self.weights, self.options.memory)
         return self.mean
 
     def epoch(self, batches: Sequence[Batch], rng: np.random.Generator, watch: Watch) -> float:
@@ -104,44 +127,57 @@ class Learner:
     def step(self, batch: Batch) -> float:
         """One step along the gradient of a batch; the sum of log P(T | w) before it."""
         log_likelihood, gradient = self.gradient(batch)
+        mixtures, most = self.weights.mixtures, self.options.clip
         for name, rows in (("log_rho", batch.components), ("mean", batch.slots), ("log_sd", batch.slots)):
-            slope = np.clip(getattr(gradient, name) / batch.sentences, -self.options.clip, self.options.clip)
-            self.adam.step(name, getattr(self.weights, name), slope, rows)
-        np.maximum(self.weights.log_rho, LEAST_LOG_RHO, out=self.weights.log_rho)
-        np.clip(self.weights.log_sd, self.options.least_log_sd, self.options.most_log_sd, out=self.weights.log_sd)
+            slope = np.clip(getattr(gradient.mixtures, name) / batch.sentences, -most, most)
+            self.adam.step(name, getattr(mixtures, name), slope, rows)
+        if batch.spans is not None:
+            slope = gradient.spans / batch.sentences
+            self.adam.step("spans", self.weights.spans, slope, np.flatnonzero(slope))
+        np.maximum(mixtures.log_rho, LEAST_LOG_RHO, out=mixtures.log_rho)
+        np.clip(mixtures.log_sd, self.options.least_log_sd, self.options.most_log_sd, out=mixtures.log_sd)
         return log_likelihood
 
-    def gradient(self, batch: Batch) -> tuple[float, Mixtures]:
+    def gradient(self, batch: Batch) -> tuple[float, Weights]:
         """The sum of log P(T | w), and its gradient: that of the gold forests less that of all.
 
         With a limit on components log Z of all trees is too low, and log P(T | w) may be above 0.
         """
-        limits = component_limit(self.options, gold=True), component_limit(self.options)
-        gold = infer_seen(batch.gold, self.components, self.weights, limit=limits[0])
-        everything = infer_seen(batch.all, self.components, self.weights, limit=limits[1])
+        gold, gold_spans = self._inference(batch, 0, component_limit(self.options, gold=True))
+        everything, all_spans = self._inference(batch, 1, component_limit(self.options))
         self.count += gold.gradient.log_rho
         log_likelihood = float((gold.log_z - everything.log_z).sum())
         gradient = Mixtures(*(a - b for a, b in zip(gold.gradient, everything.gradient, strict=True)))
         if not np.isfinite(log_likelihood) or not all(np.isfinite(part).all() for part in gradient):
             raise LatreeError("the likelihood or its gradient is no number any more; the last checkpoint is good")
-        return log_likelihood, gradient
+        return log_likelihood, Weights(gradient, gold_spans - all_spans)
 
-    def grow(self, rng: np.random.Generator, options: GrowthOptions = GROWTH) -> Mixtures:
+    def _inference(self, batch: Batch, which: int, limit: ComponentLimit) -> tuple[GaussianInference, Floats]:
+        """Of the gold forests (0) or of all (1), with the gradient by the weights of spans."""
+        seen, (mixtures, spans) = (batch.gold, batch.all)[which], self.weights
+        if batch.spans is None:
+            return infer_seen(seen, self.components, mixtures, limit=limit), spans
+        potentials = batch.spans[which].potentials(spans)
+        found = infer_seen(seen, self.components, mixtures, limit=limit, potentials=potentials)
+        return found, batch.spans[which].slope(found.posterior)
+
+    def grow(self, rng: np.random.Generator, options: GrowthOptions = GROWTH) -> Weights:
         """Split, merge and drop components (`lveg_growth`), those of the running mean too, which is returned.
 
         Moments go with the components.
         """
         before, slopes = self.components, self.adam.squares("mean")
-        into = equals(before, self.weights, options.alike)
+        into = equals(before, self.weights.mixtures, options.alike)
         copies = how_many_of_each(before, gains(before, slopes), self.count, into, options)
         grown = regrow(before, copies)
         self.weights, self.mean = (
-            grown.weights(absorb(before, weights, into)) for weights in (self.weights, self.mean or self.weights)
+            weights._replace(mixtures=grown.weights(absorb(before, weights.mixtures, into)))
+            for weights in (self.weights, self.mean or self.weights)
         )
         self.adam.take("log_rho", grown.source)
         for name in ("mean", "log_sd"):
             self.adam.take(name, grown.slot_source)
-        move_apart(grown, self.weights, slopes, options.apart, rng)
+        move_apart(grown, self.weights.mixtures, slopes, options.apart, rng)
         self.components, self.count = grown.components, np.zeros(len(grown.source))
         return self.mean
 
@@ -160,21 +196,36 @@ class Epochs(GradientTrainee):
         model, scheme = self.model, self.model.pruner.lexicon.scheme
         tagged = [list(zip(one.words, one.tags, strict=True)) for one in examples]
         model.lexical = LexicalRules.of(tagged, scheme, len(model.grammar.tags), model.options.rare)
+        usable = self.usable(examples)
         model.components, model.mixtures = model.start(rng)
-        self.learner = Learner(model.components, model.mixtures, model.options)
-        self.batches = model.batches(self.usable(examples))
+        if model.options.spans:
+            model.span_weights = np.zeros(len(model.find_spans(usable, model.options.batch).key))
+        self.learner = Learner(model.components, Weights(model.mixtures, model.span_weights), model.options)
+        self.batches = model.batches(usable)
 
     def go_on(self, examples: Sequence[Example], state: Arrays) -> None:
         model = self.model
-        self.learner = Learner(model.components, Mixtures(**part_of("now.", state)), model.options)
+        self.learner = Learner(model.components, Weights.from_arrays(part_of("now.", state)), model.options)
         self.learner.adam.restore(part_of("adam.", state))
-        self.learner.mean, self.learner.count = Mixtures(**part_of("mean.", state)), state["count"]
-        model.mixtures = self.learner.mean
+        self.learner.mean, self.learner.count = Weights.from_arrays(part_of("mean.", state)), state["count"]
+        self._show(self.learner.mean)
         self.batches = model.batches(self.usable(examples))
 
+    def _show(self, weights: Weights) -> None:
+        """Have the model parse with these weights."""
+        self.model.mixtures, self.model.span_weights = weights
+
+    @property
+    def _shown(self) -> Weights:
+        return Weights(self.model.mixtures, self.model.span_weights)
+
     def state(self) -> Arrays:
-        learner, mean = self.learner, self.model.mixtures
-        parts = {"now": learner.weights._asdict(), "mean": mean._asdict(), "adam": learner.adam.to_arrays()}
+        learner = self.learner
+        parts = {
+            "now": learner.weights.to_arrays(),
+            "mean": self._shown.to_arrays(),
+            "adam": learner.adam.to_arrays(),
+        }
         named = {f"{name}.{key}": array for name, part in parts.items() for key, array in part.items()}
         return named | {"count": learner.count}
 
@@ -182,28 +233,29 @@ class Epochs(GradientTrainee):
         if number > 1 and self.model.options.grows_after(number - 1):
             self._grow(rng)
         log_likelihood = self.learner.epoch(self.batches, rng, watch)
-        self.model.mixtures = self.learner.average()
+        self._show(self.learner.average())
         sentences = sum(batch.sentences for batch in self.batches)
         return Progress(f"{sentences} sentences", len(self.batches), len(self.batches), log_likelihood, LOG_P)
 
     def _grow(self, rng: np.random.Generator) -> None:
-        self.model.mixtures = self.learner.grow(rng)
+        self._show(self.learner.grow(rng))
         self.model.components = self.learner.components
         self.batches = [batch.resized(self.learner.components) for batch in self.batches]
 
     def learned(self) -> Arrays:
         """The running mean, which is made anew after every epoch, and how many components each rule has."""
-        return {"size": self.model.components.size, **self.model.mixtures._asdict()}
+        return {"size": self.model.components.size, **self._shown.to_arrays()}
 
     def adopt(self, learned: Arrays) -> None:
-        model, weights = self.model, dict(learned)
-        model.components = make_components(model.grammar, model.lexical, weights.pop("size"))
-        model.mixtures = Mixtures(**weights)
+        model = self.model
+        model.components = make_components(model.grammar, model.lexical, learned["size"])
+        self._show(Weights.from_arrays(learned))
 
     def finish(self, score: Score | None, best: float) -> None:
         """Round weights as a file keeps them, so that a model is the same before and after; try the joint model."""
         model = self.model
-        model.mixtures = Mixtures(*(part.astype(np.float32).astype(np.float64) for part in model.mixtures))
+        rounded = {name: part.astype(np.float32).astype(np.float64) for name, part in self._shown.to_arrays().items()}
+        self._show(Weights.from_arrays(rounded))
         if model.joint_by_score and not model.options.alone and score is not None:
             model.joint, about = True, dict(model.training)
             if score(model) <= best:

@@ -22,11 +22,11 @@ from latree.arrays import NONE, Floats, Ints, Longs, ranges, starts
 from latree.inference.forest import Forest, restrict
 from latree.inference.forms.multiscale import MultiScale, leaves_below, tree_sizes
 from latree.inference.forms.sparse import Sparse, sparse, with_entries, zeros_like
-from latree.inference.potentials import NO_POTENTIALS, Potentials, expected_parts
+from latree.inference.potentials import NO_POTENTIALS
 from latree.inference.subtypes import Layout
 from latree.inference.sweep import infer
 from latree.kinds.lvg_d.refinement import Refinement
-from latree.kinds.lvg_d.span_features import SpanFeatures, Words
+from latree.kinds.span_features import SpanFeatures, Spans, Words
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,15 +143,14 @@ class Batch(NamedTuple):
     gold: Forest
     all: Forest
     entries: Entries
-    words: Words
-    spans: tuple[csr_array, csr_array] | None = None  # [items, features] of gold and all
+    spans: tuple[Spans, Spans] | None = None  # of gold and all
 
     @property
     def sentences(self) -> int:
-        return len(self.words.start)
+        return len(self.gold.root)
 
     @classmethod
-    def of(cls, gold: Forest, everything: Forest, own: Longs, joined: Longs, words: Words) -> Batch:
+    def of(cls, gold: Forest, everything: Forest, own: Longs, joined: Longs) -> Batch:
         """`own` and `joined` hold a lexical rule, or NONE, for every word and tag laid end to end."""
         rules = gold.rules
         has_rule = own[np.maximum(everything.rule - rules, 0)] != NONE
@@ -161,10 +160,10 @@ class Batch(NamedTuple):
         entry = np.full(len(own), NONE, np.int32)
         entry[used] = number.ravel()
         gold, everything = (f._replace(rule=_renumbered(f.rule, rules, entry)) for f in (gold, everything))
-        return cls(gold, everything, Entries(pairs[:, 0], pairs[:, 1]), words)
+        return cls(gold, everything, Entries(pairs[:, 0], pairs[:, 1]))
 
-    def with_spans(self, features: SpanFeatures) -> Batch:
-        return self._replace(spans=(features.matrix(self.gold, self.words), features.matrix(self.all, self.words)))
+    def with_spans(self, features: SpanFeatures, words: Words) -> Batch:
+        return self._replace(spans=(features.on(self.gold, words), features.on(self.all, words)))
 
 
 def _renumbered(rule: Ints, rules: int, entry: Ints) -> Ints:
@@ -198,12 +197,11 @@ def _add_batch(batch: Batch, model: LogLinear, weights: Weights, slope: _Slope) 
     form, both, total = model.as_form(with_entries(weights.cells, entry, width)), joined != NONE, 0.0
     for sign, forest, counts, k in ((1.0, batch.gold, slope.cells[0], 0), (-1.0, batch.all, slope.cells[1], 1)):
         stats = with_entries(counts, np.zeros(len(entry)), width)
-        potentials = NO_POTENTIALS if batch.spans is None else Potentials(item=batch.spans[k] @ weights.spans)
+        potentials = NO_POTENTIALS if batch.spans is None else batch.spans[k].potentials(weights.spans)
         found = infer(forest, form, model.as_form(stats), model.layout.size, potentials)
         total += sign * float(found.log_z.sum())
         slope.lexical[:] += sign * np.bincount(own, stats.entry, len(slope.lexical))
         slope.lexical[:] += sign * np.bincount(joined[both], stats.entry[both], len(slope.lexical))
         if batch.spans is not None:
-            items, _ = expected_parts(forest, found.posterior)
-            slope.spans[:] += sign * (batch.spans[k].T @ items)
+            slope.spans[:] += sign * batch.spans[k].slope(found.posterior)
     return total

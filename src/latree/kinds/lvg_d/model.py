@@ -19,7 +19,6 @@ from latree.inference.decode import only
 from latree.inference.forest import Forest, thin
 from latree.inference.forms.multiscale import expanded
 from latree.inference.forms.sparse import Sparse, no_statistics, with_words
-from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.inference.reading import Reading
 from latree.inference.subtypes import Layout
 from latree.inference.viterbi import viterbi_edges
@@ -28,24 +27,22 @@ from latree.kinds.lvg.model import Lvg, LvgTagger, Subtyped
 from latree.kinds.lvg_d import LvgDOptions
 from latree.kinds.lvg_d.loglinear import Batch, LogLinear, Weights, many_scales, one_scale
 from latree.kinds.lvg_d.refinement import Refinement
-from latree.kinds.lvg_d.span_features import SpanFeatures, Words
 from latree.kinds.lvg_d.start import log_rules, log_words
 from latree.kinds.lvg_d.training import Legs
-from latree.kinds.pruned import Example, PrunedModel, PrunedParser, PrunedReading, PrunedTagger, by_length
+from latree.kinds.pruned import Example, PrunedParser, PrunedTagger, by_length
+from latree.kinds.span_features import SpanModel, SpanReading
 from latree.learning.loop import Training, train
 from latree.lexicon.lexical_rules import UNSEEN
 
 
 @dataclass(frozen=True, eq=False)
-class LoglinearReading(PrunedReading):
-    """Weights of words, and what features of spans need."""
+class LoglinearReading(SpanReading):
+    """Weights of words."""
 
     subtypes: Floats  # [words, tags' subtypes laid end to end] weights
-    unit: Longs  # [words] as the lexical rules know them
-    place: Longs  # [words] each word's own in its sentence
 
 
-class LoglinearModel(PrunedModel):
+class LoglinearModel(SpanModel):
     """Mixed into a parser or a tagger."""
 
     own_name = "weights"
@@ -54,7 +51,6 @@ class LoglinearModel(PrunedModel):
     size: Longs  # [symbols] subtypes of each
     tree: Refinement | None = None  # at several scales: how fine each production is
     node_start: Floats  # where the parameters of its nodes begin: what the generative grammar's splits changed
-    spans: SpanFeatures | None = None
     delta: Floats  # what was learned: of productions, then of spans
 
     # -- training
@@ -98,8 +94,8 @@ class LoglinearModel(PrunedModel):
         gold, everything = self.forests(examples)
         own = [self.lexical.rules_of(one.words, seen=True).ravel() for one in examples]
         joined = [self.lexical.joined_rules_of(one.words).ravel() for one in examples]
-        words = Words.of([one.words for one in examples], self.lexical)
-        return Batch.of(gold, everything, np.concatenate(own), np.concatenate(joined), words)
+        batch = Batch.of(gold, everything, np.concatenate(own), np.concatenate(joined))
+        return batch if self.spans is None else batch.with_spans(self.spans, self.words_of_all(examples))
 
     def prune_further(
         self, forest: Forest, reading: Reading, looseness: float, gold: tuple[Longs, int] | None
@@ -128,8 +124,7 @@ class LoglinearModel(PrunedModel):
         first = np.where(own[:, tag] == NONE, NONE, start[own[:, tag]] + step)
         second = np.where(joined[:, tag] == NONE, NONE, start[joined[:, tag]] + step)
         weights = np.exp(lexical[first] + change[second])
-        place = np.arange(len(tokens))
-        return LoglinearReading(self.pruner.read(tokens), weights, self.lexical.units_of(tokens), place)
+        return LoglinearReading(self.pruner.read(tokens), *self.span_reading(tokens), weights)
 
     def weights(self, reading: LoglinearReading) -> Any:
         return self.model.as_form(with_words(self.learned.cells, self.model.layout, reading.subtypes))
@@ -137,12 +132,9 @@ class LoglinearModel(PrunedModel):
     def _no_statistics(self, weights: Any) -> Any:
         return self.model.as_form(no_statistics(weights.blocks if self.model.in_blocks else weights))
 
-    def potentials(self, forest: Forest, reading: LoglinearReading) -> Potentials:
-        """What every item's span weighs."""
-        if self.spans is None:
-            return NO_POTENTIALS
-        words = Words(reading.unit, np.flatnonzero(reading.place == 0))
-        return Potentials(item=self.spans.matrix(forest, words) @ self.learned.spans)
+    @property
+    def span_weights(self) -> Floats:
+        return self.learned.spans
 
     def _cells(self, reading: LoglinearReading) -> Sparse:
         weights = self.weights(reading)
@@ -173,8 +165,6 @@ class LoglinearModel(PrunedModel):
         if self.tree is not None:
             parts |= {f"tree.{name}": array for name, array in self.tree.to_arrays().items()}
             parts["tree.start"] = self.node_start.astype(np.float32)
-        if self.spans is not None:
-            parts["spans"] = self.spans.key
         return ModelFile(header, parts | {"size": self.size, "delta": self.delta.astype(np.float32)})
 
     def restore(self, header: Header, arrays: Arrays) -> None:
@@ -183,8 +173,6 @@ class LoglinearModel(PrunedModel):
         if self.options.scales:
             self.tree = Refinement.from_arrays(part_of("tree.", arrays))
             self.node_start = arrays["tree.start"].astype(np.float64)
-        if "spans" in arrays:
-            self.spans = SpanFeatures(arrays["spans"], len(self.lexical.units), len(self.grammar.symbols))
         self.model = self.structure(self.size)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from latree.arrays import NONE, Longs
 from latree.kinds.lvg_d.changes import GROUPS, Changes
 from latree.kinds.lvg_d.model import LoglinearModel
-from latree.kinds.lvg_d.span_features import LENGTHS
 from latree.kinds.report import EVERYTHING, WORD, Ask, Facts, ModelReport, place_of, unit_name
+from latree.kinds.span_features import LENGTHS
 from latree.report.value import Block, Branch, Cell, Column, Outline, Paragraph, Report, Section, Table, legible
 
 MOVED = (Column(), Column(kind="figure"), Column(pattern="weight {:.3g}", kind="figure"))

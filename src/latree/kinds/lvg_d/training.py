@@ -21,7 +21,6 @@ from latree.files import Arrays
 from latree.kinds.lvg_d import LvgDOptions
 from latree.kinds.lvg_d.loglinear import Batch, LogLinear, log_likelihood
 from latree.kinds.lvg_d.refinement import Refinement
-from latree.kinds.lvg_d.span_features import SpanFeatures
 from latree.kinds.lvg_d.start import grown, split_ports
 from latree.kinds.pruned import LOG_P, Example, GradientTrainee
 from latree.learning.adam import Adam
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from latree.kinds.lvg_d.model import LoglinearModel
 
 MEMORY = 10  # of L-BFGS
-LEAST_SPANS = 2  # gold spans that must have a feature
 
 ValueAndGradient = Callable[[Floats], tuple[float, Floats]]
 
@@ -136,6 +134,8 @@ class Legs(GradientTrainee):
             model.size, model.model = model.pruner.size, model.structure(model.pruner.size)
             noise = options.noise if options.start == "zero" else 0.0
             model.delta = noise * rng.standard_normal(model.model.parameters)
+        if options.spans:
+            self._add_spans(usable)
         self._make_batches(usable)
 
     def _start_at_several_scales(self) -> None:
@@ -160,19 +160,12 @@ class Legs(GradientTrainee):
 
     def _make_batches(self, examples: Sequence[Example]) -> None:
         self.batches, self.sentences = self.model.batches(examples), len(examples)
-        if self.model.options.spans:
-            self._add_spans()
 
-    def _add_spans(self) -> None:
-        """Add the features that gold analyses have, where a checkpoint has not told them already."""
+    def _add_spans(self, examples: Sequence[Example]) -> None:
         model = self.model
-        if model.spans is None:
-            gold = [(batch.gold, batch.words) for batch in self.batches]
-            units, symbols = len(model.lexical.units), len(model.grammar.symbols)
-            model.spans = SpanFeatures.of(gold, units, symbols, LEAST_SPANS)
-            model.delta = np.append(model.delta, np.zeros(len(model.spans.key)))
-            model.model = model.structure(model.size)
-        self.batches = [batch.with_spans(model.spans) for batch in self.batches]
+        features = model.find_spans(examples, model.options.batch)
+        model.delta = np.append(model.delta, np.zeros(len(features.key)))
+        model.model = model.structure(model.size)
 
     def open(self, jobs: int) -> None:
         self.shards = Shards(self.batches, jobs)
