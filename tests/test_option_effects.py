@@ -41,6 +41,7 @@ OTHER: dict[str, Any] = {
     "dim": 4,
     "epochs": 3,
     "estimator": "variational",
+    "fine": "-",
     "folds": 2,
     "grow": 0,
     "heads": "historical",

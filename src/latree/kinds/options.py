@@ -65,11 +65,24 @@ class TagOptions(ModelOptions):
     )
 
 
+def fine_option(needs: Mapping[str, Any] = {}) -> Any:
+    """Make the option `fine` of kinds whose rules, or whose pruner's, may be of coarser tags."""
+    return option(
+        "none",
+        "Where tags have parts, such as N-D, characters that part them: rules are of what stands before the first, "
+        "subtypes learn of the rest what they need, and whole tags come out.  auto: - or _ where they part many tags; "
+        "none: all that there is of a tag is in the rules.",
+        only="parser",
+        needs=needs,
+    )
+
+
 @dataclass(frozen=True)
 class TreebankOptions(TreeOptions, TagOptions):
     """What kinds share that have parsers and taggers, and what a model shares with the model that prunes for it."""
 
     seed: int = seed_option()
+    fine: str = fine_option()
 
     def shared(self, *more: str) -> dict[str, Any]:
         """The values that this model's pruner must have too, with some more by their names."""

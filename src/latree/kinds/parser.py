@@ -16,6 +16,7 @@ from latree.inference.forest import Forest, Piece, UnknownRuleError, assemble, f
 from latree.inference.grammar import Grammar, most_frequent_child, tagged_words
 from latree.inference.prune import Cascade, RuleFinder, prune, rule_finder
 from latree.inference.results import Constituent, Objective, Parse
+from latree.kinds.fine_tags import FineTags
 from latree.kinds.model import ForestModel, Sentence, Trouble, clipped
 from latree.kinds.options import TreeOptions
 from latree.kinds.search import Attempt, Search
@@ -34,6 +35,7 @@ class Parser(ForestModel[Parse]):
     cascade: Cascade | None = None  # how much is pruned, level by level; None: by one threshold
     chart: ChartGrammar  # the coarse grammar
     _find: RuleFinder
+    _fine_tags: FineTags | None = None
 
     def __init__(self, options: Any = None, **changes: Any) -> None:
         super().__init__(options, **changes)
@@ -46,6 +48,11 @@ class Parser(ForestModel[Parse]):
         super().prepare()
         self.chart = chart_grammar(self.grammar, self.coarse_theta())
         self._find = rule_finder(self.grammar, self.coarse_theta())
+
+    @property
+    def fine_tags(self) -> FineTags | None:
+        """The treebank's tags, where the grammar's are coarser."""
+        return self._fine_tags
 
     # -- for people
 
@@ -90,11 +97,11 @@ class Parser(ForestModel[Parse]):
         return assemble([piece], len(self.grammar.rules)), words
 
     def _cleaned(self, tree: Tree) -> Tree:
-        """A given tree as the label rules leave it."""
+        """A given tree as the label rules leave it, its tags as the grammar has them."""
         cleaned = self.labels.clean(_checked_tree(tree))
         if cleaned is None:
             raise LatreeError("the tree has no words")
-        return cleaned
+        return cleaned if self.fine_tags is None else self.fine_tags.coarsened(cleaned)
 
     def sample(self, sentence: Sentence | None = None, seed: int | None = None) -> Parse:
         """A tree drawn from the model: given words, one of their trees; without, a sentence of the model's own."""

@@ -3,6 +3,9 @@
 Every word under its tag is an entry.  Rare words share what they say of a tag's subtypes: for them
 P(w | t_x) = P(rare | t_x) P(w | rare, t), so that a word seen twice does not get subtypes of its own.  That is a model
 with fewer parameters, whose maximum likelihood estimate is given below; EM with it never lowers the likelihood.
+
+Where tags have finer ones behind them, a tag's subtype emits a word and a fine tag f together: in the above w is then
+the pair, and P(rare, f | t_x) P(w | rare, f) its probability where the word is rare.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from latree.text.binary import Node
 class Entries:
     """The lexical entries: a tag with a word, told apart further by the class of the token where the word is rare."""
 
+    fine: Longs  # [entries] number among the fine tags, or where there are none among the tags
     tag: Longs  # [entries] number among the tags
     word: Longs  # number in the vocabulary
     signature: Longs  # class of a rare token, NONE for a frequent word
@@ -41,19 +45,20 @@ class EntryIndex:
 
     def __init__(self, lexicon: Lexicon) -> None:
         self.lexicon = lexicon
-        self.number_of: dict[tuple[int, int, int], int] = {}
+        self.number_of: dict[tuple[int, int, int, int], int] = {}
         self.tokens: list[int] = []
 
-    def number(self, sentence: Sequence[tuple[str, int]]) -> list[int]:
-        """The entry of every (word, tag number) of a sentence."""
-        keys = [(tag, *self.lexicon.entry(word, first=k == 0)) for k, (word, tag) in enumerate(sentence)]
+    def number(self, sentence: Sequence[tuple[str, int]], fine: Sequence[int] | None = None) -> list[int]:
+        """The entry of every (word, tag number) of a sentence, whose fine tags are given where there are any."""
+        behind = [tag for _, tag in sentence] if fine is None else fine
+        keys = [(behind[k], tag, *self.lexicon.entry(word, first=k == 0)) for k, (word, tag) in enumerate(sentence)]
         numbers = [self.number_of.setdefault(key, len(self.number_of)) for key in keys]
         self.tokens += numbers
         return numbers
 
     def entries(self) -> Entries:
-        tag, word, signature = np.array(list(self.number_of), np.int64).reshape(-1, 3).T.copy()
-        return Entries(tag, word, signature, np.bincount(self.tokens, minlength=len(tag)).astype(np.float64))
+        fine, tag, word, signature = np.array(list(self.number_of), np.int64).reshape(-1, 4).T.copy()
+        return Entries(fine, tag, word, signature, np.bincount(self.tokens, minlength=len(tag)).astype(np.float64))
 
 
 @dataclass(frozen=True)
@@ -68,12 +73,16 @@ class LatentTreebank:
     words: int  # tokens in all
 
     @classmethod
-    def of(cls, grammar: Grammar, trees: Sequence[Node], lexicon: Lexicon) -> LatentTreebank:
-        """`lexicon` is that of the unsplit tags: it says which words are rare, and their classes."""
+    def of(
+        cls, grammar: Grammar, trees: Sequence[Node], lexicon: Lexicon, fine: Sequence[Sequence[int]] | None = None
+    ) -> LatentTreebank:
+        """`lexicon` is that of the unsplit tags: it says which words are rare, and their classes; `fine` has the fine
+        tags of every tree's words, where there are any."""
         index, tag_index, pieces = EntryIndex(lexicon), grammar.tag_index, []
-        for tree in trees:
+        for number, tree in enumerate(trees):
             tagged = [(word, tag_index[symbol]) for word, symbol in tagged_words(tree)]
-            entry = [{grammar.first_tag + tag: k} for (_, tag), k in zip(tagged, index.number(tagged), strict=True)]
+            entries = index.number(tagged, None if fine is None else fine[number])
+            entry = [{grammar.first_tag + tag: k} for (_, tag), k in zip(tagged, entries, strict=True)]
             pieces.append(from_trees(grammar, [tree], entry))
         return cls._of_pieces(grammar, pieces, index)
 
@@ -95,7 +104,7 @@ class LatentTreebank:
     def fingerprint(self) -> str:
         """What tells it from other treebanks."""
         names = ("\n".join(map(str, self.grammar.symbols)), "\n".join(self.vocabulary))
-        arrays = (self.forest.rule, self.forest.ends, self.entries.word)
+        arrays = (self.forest.rule, self.forest.ends, self.entries.word, self.entries.fine)
         encoded = [name.encode("utf-8", "surrogatepass") for name in names]
         return fingerprint([*encoded, *(np.ascontiguousarray(array).tobytes() for array in arrays)])
 
@@ -109,6 +118,26 @@ class LexicalLayout:
 
     entries: Entries
     layout: Layout
+    finely: bool = False  # whether columns are subtypes under fine tags, each fine tag with those of its coarse one
+
+    @cached_property
+    def fine(self) -> LexicalLayout:
+        """The same entries by their fine tags."""
+        return self if self.finely else replace(self, finely=True)
+
+    @cached_property
+    def label(self) -> Longs:
+        """[entries] the tag that columns are of."""
+        return self.entries.fine if self.finely else self.entries.tag
+
+    @cached_property
+    def label_columns(self) -> Longs:
+        """[labels + 1] the first column of each."""
+        if not self.finely:
+            return self.layout.tag_columns
+        size = np.zeros(int(self.label.max(initial=-1)) + 1, np.int64)
+        size[self.label] = self.size
+        return starts(size)
 
     @cached_property
     def size(self) -> Longs:
@@ -118,12 +147,12 @@ class LexicalLayout:
     @property
     def columns(self) -> int:
         """How many subtypes all tags have."""
-        return int(self.layout.tag_columns[-1])
+        return int(self.label_columns[-1])
 
     @cached_property
     def column(self) -> Longs:
         """For every number of the flat vectors its column among all tags' subtypes."""
-        return ranges(self.layout.tag_columns[self.entries.tag], self.size)
+        return ranges(self.label_columns[self.label], self.size)
 
     def by_column(self, counts: Floats) -> Floats:
         """Sum flat vectors to [columns]."""
@@ -142,12 +171,12 @@ class LexicalLayout:
 
     @cached_property
     def rare_share(self) -> Floats:
-        """P(w | rare, t) of each number's entry; zero for frequent words."""
+        """P(w | rare, t) of each number's entry, or P(w | rare, f); zero for frequent words."""
         entries = self.entries
         rare = np.where(entries.signature == NONE, 0.0, entries.count)
-        key = entries.word * len(self.layout.tag_columns) + entries.tag
+        key = entries.word * len(self.label_columns) + self.label
         _, pair = np.unique(key, return_inverse=True)
-        by_pair, by_tag = np.bincount(pair, rare)[pair], np.bincount(entries.tag, rare)[entries.tag]
+        by_pair, by_tag = np.bincount(pair, rare)[pair], np.bincount(self.label, rare)[self.label]
         share = np.divide(by_pair, by_tag, out=np.zeros_like(rare), where=rare > 0)
         return share[self.entry]
 
@@ -162,8 +191,8 @@ class LexicalLayout:
         return np.where(self.is_rare, self.rare_share * unseen[self.column], own)
 
     def estimate(self, counts: Floats) -> Floats:
-        """Maximum likelihood P(w | t_x) from expected counts, rare words tied."""
-        total, tied = self.by_column(counts)[self.column], self.tie(counts)
+        """Maximum likelihood P(w | t_x), or P(w, f | t_x), from expected counts, rare words tied."""
+        total, tied = self.by_column(counts)[self.column], self.fine.tie(counts)
         return np.divide(tied, total, out=np.zeros_like(tied), where=total > 0)
 
     def lexicon(self, counts: Floats, unsplit: Lexicon) -> Lexicon:
@@ -183,7 +212,7 @@ class LexicalLayout:
             pair_tag=self.column[first],
             pair_count=tied,
             signature_count=compact(signature_count.reshape(-1, columns).astype(np.float64)),
-            tag_columns=self.layout.tag_columns,
+            tag_columns=self.label_columns,
         )
 
     def weights(self, rules: Sparse, emissions: Floats) -> Sparse:

@@ -104,6 +104,14 @@ class Lexicon:
         columns = np.arange(tags + 1)
         return cls(tuple(frequency), signatures, *pairs, signature_count, chosen, options, guesser, columns)
 
+    def with_guesser_of(self, sentences: Sentences, tags: int) -> Lexicon:
+        """The same words, whose letters tell of other tags: those of these sentences, so many."""
+        if self.guesser is None:
+            return self
+        frequency = Counter(word for sentence in sentences for word, _ in sentence)
+        rare = _rare_tokens(sentences, frequency, self.options.rare)
+        return replace(self, guesser=Guesser.learn(rare, tags, self.is_known))
+
     def trimmed(self, least: float) -> Lexicon:
         """A lexicon without the pairs of smaller counts; each word keeps its most frequent pair."""
         words = np.repeat(np.arange(len(self.vocabulary)), np.diff(self.word_ptr))

@@ -50,14 +50,18 @@ _symbol = lru_cache(maxsize=1 << 16)(Symbol)
 
 
 class Node:
-    """A binary node: a tag with its `word`, a unary node with `left` alone, or `left` and `right`."""
+    """A binary node: a tag with its `word`, a unary node with `left` alone, or `left` and `right`.
 
-    __slots__ = ("left", "right", "symbol", "word")
+    A tag may have a finer one behind it, of which the grammar knows nothing.
+    """
+
+    __slots__ = ("fine", "left", "right", "symbol", "word")
 
     def __init__(
         self, symbol: Symbol, left: Node | None = None, right: Node | None = None, word: str | None = None
     ) -> None:
         self.symbol, self.left, self.right, self.word = symbol, left, right, word
+        self.fine: str | None = None
 
     def children(self) -> list[Node]:
         return [child for child in (self.left, self.right) if child is not None]

@@ -7,7 +7,7 @@ from typing import Literal
 
 from latree.errors import LatreeError
 from latree.kinds.gm_lveg.paper import PRESET
-from latree.kinds.options import TreebankOptions
+from latree.kinds.options import TreebankOptions, fine_option
 from latree.kinds.registry import Kind
 from latree.options import CHANGED, SET, option
 
@@ -119,6 +119,7 @@ class GmLvegOptions(TreebankOptions):
         most=1.0,
         shown="0.001, with --pruner pcfg 0.005, for a tagger 0.0001",
     )
+    fine: str = fine_option(needs={"pruner": "lvg"})
     alone: bool = option(False, "Decide by the mixtures alone, not together with the model that prunes.")
     alpha: float | None = option(
         None,

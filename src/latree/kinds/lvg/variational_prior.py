@@ -203,14 +203,16 @@ def _weigh_children(
 
 
 class WordPrior:
-    """The Dirichlets over words: of each tag's subtype, around the tag's own P(w | t), its rare words one class."""
+    """The Dirichlets over words: of each tag's subtype, around the tag's own P(w | t), its rare words one class, or one
+    for each of the fine tags behind it."""
 
     def __init__(self, lexical: LexicalLayout, prior: float) -> None:
         self.lexical, self.prior = lexical, prior
-        key = np.where(lexical.is_rare, lexical.column, lexical.columns + lexical.pair)
+        fine = lexical.fine  # a word under another fine tag counts as another word
+        key = np.where(lexical.is_rare, fine.column, fine.columns + fine.pair)
         _, first, self.kind = np.unique(key, return_index=True, return_inverse=True)
         self.column = lexical.column[first]  # [classes]
-        self.factor = np.where(lexical.is_rare, lexical.rare_share, 1.0)  # P(w | rare, t)
+        self.factor = np.where(lexical.is_rare, fine.rare_share, 1.0)  # P(w | rare, t)
         tokens = lexical.entries.count
         by_tag = np.bincount(lexical.entries.tag, weights=tokens)
         base = np.bincount(self.kind, weights=(tokens / by_tag[lexical.entries.tag])[lexical.entry])

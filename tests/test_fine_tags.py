@@ -1,0 +1,176 @@
+"""Tags that have parts: coarse ones in the rules, whole ones in the trees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from latree.kinds.cvg.model import Cvg
+from latree.kinds.fine_tags import FineTags, cut, separators_of
+from latree.kinds.gm_lveg.model import GmLveg
+from latree.kinds.lvg import LvgOptions, VariationalOptions
+from latree.kinds.lvg.model import Lvg
+from latree.kinds.lvg_d.model import LvgD
+from latree.kinds.pcfg.model import Pcfg
+from latree.kinds.product.model import Product
+from latree.kinds.registry import load
+from latree.learning.latent_treebank import LatentTreebank
+from latree.lexicon.words import Lexicon
+from latree.text.labels import LabelRules
+from latree.text.tree import Tree
+from tests.command import toy_trees
+
+QUICK = LvgOptions(rounds=2, split_iterations=10, merge_iterations=5, smooth_iterations=3, fine="-")
+
+
+def parted(tree: Tree) -> Tree:
+    """Nouns and determiners get a part: which vowel comes last in the word, if any does."""
+
+    def relabel(node: Tree, below: list[Tree]) -> Tree:
+        if node.word is None:
+            return Tree(node.label, below)
+        vowel = next((letter for letter in reversed(node.word.lower()) if letter in "aeiou"), None)
+        has_part = vowel is not None and node.label in ("NN", "DT")
+        return Tree(f"{node.label}-{vowel}" if has_part else node.label, word=node.word)
+
+    return tree.fold(relabel)
+
+
+@pytest.fixture(scope="module")
+def trees() -> list[Tree]:
+    return [parted(tree) for tree in toy_trees("dev")]
+
+
+@pytest.fixture(scope="module")
+def lvg(trees: list[Tree]) -> Lvg:
+    return Lvg(options=QUICK).fit(trees)
+
+
+def test_where_tags_are_cut() -> None:
+    assert [cut(tag, "-_") for tag in ("N-D", "no_kvk_et", "-LRB-", "NN", "-", "N-")] == [
+        *("N", "no", "-LRB-", "NN", "-", "N")
+    ]
+    assert separators_of(["N-D", "N-A", "N-G", "V", "ADV"]) == "-"
+    assert separators_of(["no_kvk", "no_hk", "no_kk", "so"]) == "_"
+    assert separators_of(["NN", "NNS", "-LRB-", "-RRB-", "PRP$"]) == ""
+
+
+@pytest.mark.parametrize("fine", ["none", "auto", "", "-", "_"])
+def test_tags_without_parts_are_left_alone(fine: str) -> None:
+    plain, told = (Lvg(options=replace(QUICK, fine=one)).fit(toy_trees("dev")) for one in ("none", fine))
+    assert told.fine is None
+    assert told.theta.tolist() == plain.theta.tolist()
+
+
+def test_rules_have_coarse_tags_and_trees_whole_ones(lvg: Lvg, trees: list[Tree]) -> None:
+    labels = {symbol.label for symbol in lvg.grammar.tags}
+    whole = {tag for tree in trees for tag in tree.tags()}
+    assert labels == {cut(tag, "-") for tag in whole} != whole
+    parses = list(lvg.parse_all([tree.words() for tree in trees]))
+    found = [parse.tree for parse in parses if parse.status == "ok" and parse.tree is not None]
+    assert len(found) > 50
+    assert {tag for tree in found for tag in tree.tags()} <= whole
+    # The part is told by the word alone.
+    pairs = [pair for tree in found for pair in zip(tree.tags(), tree.words(), strict=True) if "-" in pair[0]]
+    right = sum(Tree(tag, word=word) == parted(Tree(cut(tag, "-"), word=word)) for tag, word in pairs)
+    assert right > 0.95 * len(pairs) > 100
+
+
+def test_emissions_of_a_subtype_sum_to_one(trees: list[Tree], lvg: Lvg) -> None:
+    """Over words together with their fine tags."""
+    fresh = Lvg(options=QUICK)
+    data = fresh.prepare_data(trees)
+    tags, grammar = fresh.fine_tags, lvg.grammar
+    assert tags is not None
+    coded = [[(leaf.word or "", grammar.tag_index[leaf.symbol]) for leaf in _leaves(tree)] for tree in data]
+    unsplit = Lexicon.count(coded, len(grammar.tags))
+    bank = LatentTreebank.of(grammar, data, unsplit, [tags.numbers(tree) for tree in data])
+    lexical = bank.lexical(lvg.layout)
+    counts = np.random.default_rng(0).random(len(lexical.column)) * np.repeat(bank.entries.count, lexical.size)
+    estimate = lexical.estimate(counts)
+    # A rare word's entries, one for each of its classes, are one word with its fine tag.
+    _, one_each = np.unique(lexical.fine.pair, return_index=True)
+    totals = np.bincount(lexical.column[one_each], estimate[one_each], lexical.columns)
+    np.testing.assert_allclose(totals[totals > 0], 1.0)
+    assert len(np.unique(bank.entries.fine)) == len(tags.names) > len(grammar.tags)
+
+
+def _leaves(tree: Any) -> list[Any]:
+    return [tree] if tree.word is not None else [leaf for child in tree.children() for leaf in _leaves(child)]
+
+
+def test_trees_are_weighed_by_their_coarse_tags(lvg: Lvg, trees: list[Tree]) -> None:
+    tags = FineTags("-", ())
+    for tree in trees[:20]:
+        assert lvg.log_prob_tree(tree) == lvg.log_prob_tree(tags.coarsened(tree)) > -np.inf
+        for parse in lvg.kbest(tree.words(), 3):
+            assert parse.tree is not None
+            assert lvg.log_prob_tree(parse.tree) == pytest.approx(parse.log_joint)
+
+
+def test_without_subtypes_the_word_decides(trees: list[Tree]) -> None:
+    lvg = Lvg(options=replace(QUICK, subtypes=1)).fit(trees)
+    assert lvg.fine is not None
+    for tree in trees[:20]:
+        found = lvg.parse(tree.words()).tree
+        assert found is not None
+        for place, (word, tag) in enumerate(zip(found.words(), found.tags(), strict=True)):
+            row = lvg.fine.lexicon.tag_given_word(word, place == 0)
+            names = lvg.fine.tags.names
+            among = [k for k, name in enumerate(names) if cut(name, "-") == cut(tag, "-")]
+            assert row[names.index(tag)] == row[among].max()
+
+
+def test_files_and_checkpoints(lvg: Lvg, trees: list[Tree], tmp_path: Path) -> None:
+    lvg.save(tmp_path / "m.latree")
+    again = load(tmp_path / "m.latree")
+    words = [tree.words() for tree in trees[:30]]
+    assert list(map(str, again.parse_all(words))) == list(map(str, lvg.parse_all(words)))  # type: ignore[attr-defined]
+    assert again.log_prob_tree(trees[0]) == lvg.log_prob_tree(trees[0])  # type: ignore[attr-defined]
+    smaller = lvg.trimmed()
+    assert "-" in "".join(smaller.parse(words[0]).tree.tags())  # type: ignore[union-attr]
+
+
+def test_a_stand_in_has_whole_tags(lvg: Lvg, trees: list[Tree]) -> None:
+    names = {tag for tree in trees for tag in tree.tags()}
+    tags = {lvg.likeliest_tag(word, False) for tree in trees[:20] for word in tree.words()}
+    assert tags <= names
+    assert any("-" in tag for tag in tags)
+
+
+@pytest.mark.parametrize("kind", [GmLveg, LvgD, Cvg])
+def test_other_kinds_with_such_a_pruner(kind: Any, lvg: Lvg, trees: list[Tree]) -> None:
+    small = {"folds": 1, "epochs": 1} if kind is Cvg else {"epochs": 1}
+    model = kind(pruner=lvg, **small).fit(trees)
+    whole = {tag for tree in trees for tag in tree.tags()}
+    for tree in trees[:10]:
+        found = model.parse(tree.words()).tree
+        assert set(found.tags()) <= whole
+        assert model.log_prob_tree(tree) > -np.inf
+    again = model.parse(trees[0].words()).tree
+    assert any("-" in tag for tag in again.tags())
+
+
+def test_a_product(lvg: Lvg, trees: list[Tree]) -> None:
+    product = Product([lvg, Lvg(options=replace(QUICK, seed=1)).fit(trees)])
+    found = product.parse(trees[0].words()).tree
+    assert found is not None
+    assert any("-" in tag for tag in found.tags())
+    assert product.log_prob_tree(trees[0]) > -np.inf
+
+
+def test_labels_may_be_cut_altogether(trees: list[Tree]) -> None:
+    model = Pcfg(labels=LabelRules(tag_cuts="-")).fit(trees)
+    assert model.fine_tags is None
+
+
+def test_with_a_prior(trees: list[Tree]) -> None:
+    """The lower bound never falls, or training would say so."""
+    options = replace(QUICK, estimator="variational", prior=VariationalOptions(truncation=4))
+    found = Lvg(options=options).fit(trees).parse(trees[0].words()).tree
+    assert found is not None
+    assert any("-" in tag for tag in found.tags())
