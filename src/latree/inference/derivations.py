@@ -5,7 +5,7 @@ The trees of a k-best list differ in a few nodes each, so that fifty of them cos
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -40,7 +40,6 @@ class Derivations:
     edge: Longs  # [nodes]
     below: Longs  # [nodes, 2] NONE where there is no child
     root: Longs  # [derivations] NONE where one has no edges
-    tags: Mapping[int, str] = field(default_factory=dict)  # of lexical entries, where they are other than the symbol's
     _trees: dict[int, list[Tree]] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -62,7 +61,7 @@ class Derivations:
 
     def trees(self, grammar: Grammar, node: int, words: Sequence[str]) -> list[Tree]:
         """What stands under a node: one tree, or several where it is part of a binarised rule."""
-        trees, (left, right, symbol, start, entry) = self._trees, self._columns
+        trees, (left, right, symbol, start) = self._trees, self._columns
         waiting = [node]
         while waiting:
             top = waiting[-1]
@@ -71,8 +70,7 @@ class Derivations:
             elif right[top] != NONE and right[top] not in trees:
                 waiting.append(right[top])
             elif left[top] == NONE:
-                label = self.tags.get(entry[top]) or grammar.symbols[symbol[top]].label
-                trees[waiting.pop()] = [Tree(label, word=words[start[top]])]
+                trees[waiting.pop()] = [Tree(grammar.symbols[symbol[top]].label, word=words[start[top]])]
             else:
                 below = trees[left[top]] if right[top] == NONE else trees[left[top]] + trees[right[top]]
                 parent = grammar.symbols[symbol[top]] if symbol[top] != NONE else None
@@ -81,11 +79,10 @@ class Derivations:
 
     @cached_property
     def _columns(self) -> tuple[list[int], ...]:
-        """Children, symbol (NONE: passes on), first word and lexical entry (below 0: none) of every node, as lists,
-        which a loop reads faster."""
+        """Children, symbol (NONE: passes on) and first word of every node, as lists, which a loop reads faster."""
         item = self.forest.ends[self.edge, P]
         symbol = np.where(self.forest.rule[self.edge] == PASS, NONE, self.forest.symbol[item])
-        columns = (*self.below.T, symbol, self.forest.span[item, 0], self.forest.rule[self.edge] - self.forest.rules)
+        columns = (*self.below.T, symbol, self.forest.span[item, 0])
         return tuple(column.tolist() for column in columns)
 
 

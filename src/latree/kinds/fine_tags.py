@@ -2,37 +2,30 @@
 
 The grammar's tag is what stands before the separator.  A coarse tag's subtype emits a word together with its fine tag,
 P(w, f | t_x), so that subtypes learn what of the fine tags the rules care for and the rules are not scattered over all
-of them.  Given a tree, a word's fine tag is the f of the largest sum over x of P(x | T, w) P(f | w, t_x).
+of them.  Given a tree of coarse tags, a log-linear model says which fine tag each word has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from latree.arrays import Floats, Longs
-from latree.files import Arrays, Header
-from latree.inference.forest import Forest, P
-from latree.inference.grammar import Grammar
-from latree.inference.reading import Emissions
-from latree.inference.sweep import Inference
+from latree.files import Arrays, Header, part_of
+from latree.lexicon.guesser import Guesser, features
 from latree.lexicon.words import Lexicon
-from latree.text.binary import Node
+from latree.text.binary import Node, undo
 from latree.text.tree import Tree
 
 SEPARATORS = "-_"
 LEAST_GAIN = 0.1  # of the tags: cutting fewer of them off is not worth it
-_BLURRED = 0.1  # how much of a word's tags as a whole is added to those of each subtype
-
-
-@dataclass(frozen=True, eq=False)
-class FineReading(Emissions):
-    """What a grammar with fine tags makes of words."""
-
-    fine: Floats  # [words, fine tags' subtypes laid end to end] P(f, x | w)
+_EDGE = ""  # what stands beyond a sentence or a phrase
+_GENERATIONS = 3  # of labels above a word
+_ENDING = 2  # letters of a neighbour
+_FAR = 2  # sisters before a word: more count as so many
 
 
 def cut(tag: str, separators: str) -> str:
@@ -101,81 +94,115 @@ def _leaves(tree: Node) -> Iterator[Node]:
         stack.extend(reversed(node.children()))
 
 
+class Place(NamedTuple):
+    """Where a word stands in a tree."""
+
+    leaf: Tree
+    above: tuple[str, ...]  # labels, the nearest first
+    left: str  # label of the sister before it
+    right: str
+    number: int  # among its sisters
+
+
+def places(tree: Tree) -> Iterator[Place]:
+    """Those of all words, from left to right."""
+    todo = [Place(tree, (), _EDGE, _EDGE, 0)]
+    while todo:
+        place = todo.pop()
+        node = place.leaf
+        if node.word is not None:
+            yield place
+            continue
+        above, labels = (node.label, *place.above)[:_GENERATIONS], [_EDGE, *(c.label for c in node.children), _EDGE]
+        sisters = [Place(c, above, labels[k], labels[k + 2], k) for k, c in enumerate(node.children)]
+        todo.extend(reversed(sisters))
+
+
+def shown_by(tree: Tree, lexicon: Lexicon) -> list[list[str]]:
+    """What there is to tell the fine tag of every word of a coarse tree by: its letters where it is rare, phrases
+    above, sisters, neighbours and how these end."""
+    stand = list(places(tree))
+    words = [_EDGE, *(place.leaf.word or "" for place in stand), _EDGE]
+    tags = [_EDGE, *(place.leaf.label for place in stand), _EDGE]
+    rows = []
+    for k, place in enumerate(stand, start=1):
+        word, above, parent = words[k], place.above, place.above[0]
+        row = [f"word {word}", *(f"above {' '.join(above[:n])}" for n in range(1, _GENERATIONS + 1))]
+        row += features(word, k == 1, lexicon.is_known) if lexicon.is_rare(word) else [""]
+        row += [f"left {place.left}", f"right {place.right}", f"left {place.left} under {parent}"]
+        row += [f"number {min(place.number, _FAR)} under {parent}", f"two before {' '.join(tags[max(k - 2, 0) : k])}"]
+        for side, other in (("before", k - 1), ("after", k + 1)):
+            ending = words[other][-_ENDING:]
+            row += [f"{side} {words[other]}", f"{side} tag {tags[other]}", f"{side} {tags[other]} -{ending}"]
+        rows.append(row)
+    return rows
+
+
 @dataclass(frozen=True, eq=False)
-class FineLexicon:
-    """P(f, x | w): which fine tags words have, and under which subtypes of the coarse tag."""
+class FineTagger:
+    """P(f | t, tree) for every coarse tag t that stands for several fine ones: log-linear, as rare words' tags are."""
 
     tags: FineTags
-    lexicon: Lexicon  # of fine tags' subtypes laid end to end, x numbered as in the coarse tag
+    guessers: Mapping[str, Guesser] = field(default_factory=dict)
 
-    @classmethod
-    def unsplit(
-        cls,
-        tags: FineTags,
-        lexicon: Lexicon,
-        sentences: Sequence[Sequence[tuple[str, int]]],
-        fine: Sequence[Sequence[int]],
-    ) -> FineLexicon:
-        """Begin with the lexicon of coarse tags: words and their classes are the same, what letters tell is not."""
-        words = ([word for word, _ in sentence] for sentence in sentences)
-        finely = [list(zip(*pair, strict=True)) for pair in zip(words, fine, strict=True)]
-        return cls(tags, lexicon.with_guesser_of(finely, len(tags.names)))
-
-    def header(self) -> Header:
-        """What of it is not arrays, as JSON values."""
-        return {
-            "separators": self.tags.separators,
-            "names": list(self.tags.names),
-            "lexicon": self.lexicon.header(),
-        }
-
-    @classmethod
-    def from_file(cls, header: Header, arrays: Arrays) -> FineLexicon:
-        """What wrote these."""
-        tags = FineTags(header["separators"], tuple(header["names"]))
-        return cls(tags, Lexicon.from_arrays(arrays, header["lexicon"]))
-
-    def rows(self, tokens: Sequence[str]) -> Floats:
-        """P(f, x | w) of every word of a sentence."""
-        return np.stack([self.lexicon.tag_given_word(word, k == 0) for k, word in enumerate(tokens)])
+    def learned(self, trees: Iterable[Node], lexicon: Lexicon) -> FineTagger:
+        """Learn from binary trees whose tags are parted."""
+        shown: dict[str, list[list[str]]] = {}
+        chosen: dict[str, list[int]] = {}
+        for tree in trees:
+            for leaf, row in zip(_leaves(tree), shown_by(undo(tree), lexicon), strict=True):
+                coarse, whole = leaf.symbol.label, leaf.fine or leaf.symbol.label
+                if len(self._members[coarse]) > 1:
+                    shown.setdefault(coarse, []).append(row)
+                    chosen.setdefault(coarse, []).append(self._members[coarse].index(whole))
+        guessers = {}
+        for coarse, rows in shown.items():
+            counts = np.zeros((len(rows), len(self._members[coarse])))
+            counts[np.arange(len(rows)), chosen[coarse]] = 1.0
+            guessers[coarse] = Guesser.fitted(rows, counts)
+        return replace(self, guessers=guessers)
 
     @cached_property
-    def _members(self) -> dict[str, tuple[list[str], Longs]]:
-        """The fine tags of each coarse one, and the columns [fine tags, subtypes] of each."""
+    def _members(self) -> dict[str, list[str]]:
+        """The fine tags of each coarse one."""
         members: dict[str, list[str]] = {}
         for name in self.tags.names:
             members.setdefault(self.tags.coarse(name), []).append(name)
-        columns = self.lexicon.tag_columns
-        tables = {}
-        for coarse, names in members.items():
-            first = columns[[self.tags.number[name] for name in names]]
-            width = int(columns[self.tags.number[names[0]] + 1] - first[0])
-            tables[coarse] = names, first[:, None] + np.arange(width)
-        return tables
+        return members
 
-    def best(self, coarse: str, row: Floats, subtypes: Floats) -> str:
-        """The fine tag of a word, given P(f, x | w) and how likely each subtype of its coarse tag is."""
-        names, columns = self._members[coarse]
-        if len(names) == 1:
-            return names[0]
-        table = row[columns]
-        table = table + _BLURRED * table.mean(1, keepdims=True)
-        total = table.sum(0)
-        given = np.divide(table, total, out=np.zeros_like(table), where=total > 0)
-        return names[int(np.argmax(given @ subtypes))]
+    def refined(self, tree: Tree, lexicon: Lexicon) -> Tree:
+        """The tree with the likeliest fine tag of every word."""
+        rows = shown_by(tree, lexicon)
 
-    def likeliest(self, word: str, first: bool) -> str:
-        """The likeliest fine tag of a word by itself."""
-        by_tag = np.add.reduceat(self.lexicon.tag_given_word(word, first), self.lexicon.tag_columns[:-1])
-        return self.tags.names[int(np.argmax(by_tag))]
+        def refine(node: Tree, below: list[Tree]) -> Tree:
+            if node.word is None:
+                return Tree(node.label, below)
+            return Tree(self._best(node.label, rows.pop()), word=node.word)  # a fold comes from the right
 
-    def choose(self, grammar: Grammar, forest: Forest, found: Inference, rows: Floats) -> dict[int, str]:
-        """The fine tag of every lexical entry of a forest of single trees."""
-        tags, chosen = len(grammar.tags), {}
-        for edge in np.flatnonzero(forest.rule >= forest.rules).tolist():
-            word, tag = divmod(int(forest.rule[edge]) - forest.rules, tags)
-            item = int(forest.ends[edge, P])
-            mine = slice(int(found.inside.start[item]), int(found.inside.start[item + 1]))
-            subtypes = found.inside.row[mine] * found.outside.row[mine]
-            chosen[word * tags + tag] = self.best(grammar.tags[tag].label, rows[word], subtypes)
-        return chosen
+        return tree.fold(refine)
+
+    def _best(self, coarse: str, row: Sequence[str]) -> str:
+        members = self._members.get(coarse, [coarse])
+        return members[int(np.argmax(self.guessers[coarse].given(row)))] if coarse in self.guessers else members[0]
+
+    # -- files
+
+    def header(self) -> Header:
+        """What of it is not arrays, as JSON values."""
+        names = {"separators": self.tags.separators, "names": list(self.tags.names)}
+        return names | {"parted": list(self.guessers)}
+
+    def to_arrays(self) -> Arrays:
+        """The arrays of a model file."""
+        parts = enumerate(self.guessers.values())
+        return {f"{k}.{name}": array for k, guesser in parts for name, array in guesser.to_arrays().items()}
+
+    @classmethod
+    def from_file(cls, header: Header, arrays: Arrays) -> FineTagger:
+        """What wrote these."""
+        fine = cls(FineTags(header["separators"], tuple(header["names"])))
+        guessers = {
+            coarse: Guesser.from_arrays(part_of(f"{k}.", arrays), len(fine._members[coarse]))
+            for k, coarse in enumerate(header["parted"])
+        }
+        return replace(fine, guessers=guessers)

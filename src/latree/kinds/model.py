@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from latree.errors import LatreeError, NotTrainedError
 from latree.files import Arrays, Header, ModelFile
 from latree.inference import decode
 from latree.inference.constituents import Listed
-from latree.inference.derivations import Derivation, Derivations
+from latree.inference.derivations import Derivation
 from latree.inference.forest import Forest, Piece
 from latree.inference.forms.sparse import no_statistics, sparse, with_words
 from latree.inference.grammar import Grammar
@@ -282,10 +282,6 @@ class ForestModel(ABC, Generic[Result]):
     def log_inside(self, forest: Forest, reading: Any) -> Floats:
         """log of the sum over the derivations of each sentence."""
         return inside_only(forest, self.weights(reading), self.widths(), self.potentials(forest, reading))[0]
-
-    def finer_tags(self, derivations: Derivations, reading: Any) -> Mapping[int, str]:
-        """The tags of lexical entries, where they are finer than the grammar's."""
-        return {}
 
     def viterbi_scores(self, forest: Forest, reading: Any) -> Floats:
         """log weight of each edge's rule."""

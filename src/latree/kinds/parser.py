@@ -16,7 +16,7 @@ from latree.inference.forest import Forest, Piece, UnknownRuleError, assemble, f
 from latree.inference.grammar import Grammar, most_frequent_child, tagged_words
 from latree.inference.prune import Cascade, RuleFinder, prune, rule_finder
 from latree.inference.results import Constituent, Objective, Parse
-from latree.kinds.fine_tags import FineTags
+from latree.kinds.fine_tags import FineTagger
 from latree.kinds.model import ForestModel, Sentence, Trouble, clipped
 from latree.kinds.options import TreeOptions
 from latree.kinds.search import Attempt, Search
@@ -35,7 +35,7 @@ class Parser(ForestModel[Parse]):
     cascade: Cascade | None = None  # how much is pruned, level by level; None: by one threshold
     chart: ChartGrammar  # the coarse grammar
     _find: RuleFinder
-    _fine_tags: FineTags | None = None
+    _fine: FineTagger | None = None
 
     def __init__(self, options: Any = None, **changes: Any) -> None:
         super().__init__(options, **changes)
@@ -50,9 +50,9 @@ class Parser(ForestModel[Parse]):
         self._find = rule_finder(self.grammar, self.coarse_theta())
 
     @property
-    def fine_tags(self) -> FineTags | None:
-        """The treebank's tags, where the grammar's are coarser."""
-        return self._fine_tags
+    def fine(self) -> FineTagger | None:
+        """What finds the treebank's tags, where the grammar's are coarser."""
+        return self._fine
 
     # -- for people
 
@@ -101,7 +101,7 @@ class Parser(ForestModel[Parse]):
         cleaned = self.labels.clean(_checked_tree(tree))
         if cleaned is None:
             raise LatreeError("the tree has no words")
-        return cleaned if self.fine_tags is None else self.fine_tags.coarsened(cleaned)
+        return cleaned if self.fine is None else self.fine.tags.coarsened(cleaned)
 
     def sample(self, sentence: Sentence | None = None, seed: int | None = None) -> Parse:
         """A tree drawn from the model: given words, one of their trees; without, a sentence of the model's own."""
@@ -134,13 +134,17 @@ class Parser(ForestModel[Parse]):
     # -- results
 
     def _result(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Parse:
-        tree = derivation.tree(self.grammar, tokens)
+        tree = self._finely_tagged(derivation.tree(self.grammar, tokens))
         phrases = search.phrases
 
         def look_up(tree: Tree) -> list[Constituent]:
             return phrases.look_up(which, tree.spans())
 
         return Parse(tokens, derivation.log_weight, float(search.log_z[which]), tree=tree, look_up=look_up)
+
+    def _finely_tagged(self, tree: Tree) -> Tree:
+        """A tree as the treebank would have it."""
+        return tree if self.fine is None else self.fine.refined(tree, self.lexicon)
 
     def _stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Parse:
         """A flat tree of the likeliest tags under the commonest sentence label."""
@@ -151,7 +155,7 @@ class Parser(ForestModel[Parse]):
         label = most_frequent_child(self.grammar, self.coarse_theta())
         phrase = Tree(label.label, leaves) if label is not None else None
         tree = Tree(self.labels.root, [phrase] if phrase is not None else leaves)
-        return Parse(tokens, -np.inf, -np.inf, *trouble, tree=tree)
+        return Parse(tokens, -np.inf, -np.inf, *trouble, tree=self._finely_tagged(tree))
 
     # -- treebanks
 

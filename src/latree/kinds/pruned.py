@@ -7,7 +7,7 @@ training are made once and kept, and always hold the gold analysis.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
@@ -17,7 +17,6 @@ import numpy as np
 from latree.arrays import Longs
 from latree.errors import LatreeError
 from latree.files import Arrays, Header, ModelFile, part_of
-from latree.inference.derivations import Derivations
 from latree.inference.forest import Forest, Piece, UnknownRuleError, anchors, assemble, from_trees
 from latree.inference.grammar import inner_nodes, tagged_words
 from latree.inference.pooled import Posteriors
@@ -25,7 +24,7 @@ from latree.inference.prune import Cascade
 from latree.inference.reading import Reading
 from latree.inference.sampling import Drawer
 from latree.inference.trellis import chain_rules, gold_chain
-from latree.kinds.fine_tags import FineTags
+from latree.kinds.fine_tags import FineTagger
 from latree.kinds.model import ForestModel, Model, Trouble
 from latree.kinds.parser import Parser
 from latree.kinds.registry import from_state
@@ -166,9 +165,6 @@ class PrunedModel(ForestModel[Any]):
         alone = super().opinions(forest, reading)
         return [*alone, *self.pruner.opinions(forest, reading.pruner)] if self.joint else alone
 
-    def finer_tags(self, derivations: Derivations, reading: PrunedReading) -> Mapping[int, str]:
-        return self.pruner.finer_tags(derivations, reading.pruner)
-
     def _stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Any:
         """What the pruner says, where the model has nothing to say."""
         if trouble.status != "recovered":
@@ -260,8 +256,8 @@ class PrunedParser(PrunedModel, Parser):
     run_options = (*Parser.run_options, "cascade", "joint")
 
     @property
-    def fine_tags(self) -> FineTags | None:
-        return self.pruner.fine_tags
+    def fine(self) -> FineTagger | None:
+        return self.pruner.fine
 
     def lines(self, data: list[Node]) -> Iterator[str]:
         for tree in data:

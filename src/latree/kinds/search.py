@@ -7,7 +7,7 @@ forest, and inference and decoding run over that.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -139,8 +139,6 @@ class Search:
     def weighed(self, lists: Sequence[list[int]]) -> list[Derivation]:
         """Derivations of given edges with log P(T, w)."""
         shared = Derivations.of(self.forest, lists)
-        if len(shared.edge):
-            shared = replace(shared, tags=self.model.finer_tags(shared, self.reading))
         if not len(shared.edge):
             log_weights = [-np.inf] * len(lists)
         elif isinstance(self.inference, Pooled):

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _ENDINGS, _CASED_ENDINGS, _BEGINNINGS = 6, 3, 4  # letters of the longest
 _LONG = 8  # all words of so many letters and more are long
-_LEAST_WORDS = 3  # that a feature must be seen with
+_LEAST_CASES = 3  # that a feature must be seen with
 _PENALTY = 1.0
 _ITERATIONS = 40
 _STEEPNESS = 0.05  # of the loss along a feature's weight, for each word that has the feature
@@ -61,9 +61,13 @@ class Guesser:
         counts = np.zeros((len(places), tags))
         np.add.at(counts, tuple(np.array(pairs, np.int64).reshape(-1, 2).T), 1.0)
         counts /= np.sqrt(counts.sum(1, keepdims=True))
-        shown = [features(word, first, is_known) for word, first in places]
-        number_of_words = Counter(feature for row in shown for feature in row)
-        kept = tuple(feature for feature, n in number_of_words.items() if n >= _LEAST_WORDS)
+        return cls.fitted([features(word, first, is_known) for word, first in places], counts)
+
+    @classmethod
+    def fitted(cls, shown: Sequence[Sequence[str]], counts: Floats) -> Self:
+        """Learn from the features of some cases, and how often each had which tag."""
+        cases = Counter(feature for row in shown for feature in row)
+        kept = tuple(feature for feature, n in cases.items() if n >= _LEAST_CASES)
         weights = _fit(_table(shown, kept), counts)
         weights = np.where(np.abs(weights) >= _SMALLEST, weights, 0.0).astype(np.float32).astype(np.float64)
         used = np.flatnonzero(weights.any(1))
@@ -75,7 +79,11 @@ class Guesser:
 
     def guess(self, word: str, first: bool, is_known: IsKnown) -> Floats:
         """P(t|w), [tags]."""
-        rows = [self._row[feature] for feature in features(word, first, is_known) if feature in self._row]
+        return self.given(features(word, first, is_known))
+
+    def given(self, shown: Iterable[str]) -> Floats:
+        """P(t | features), [tags]."""
+        rows = [self._row[feature] for feature in shown if feature in self._row]
         score = self.weights[rows].sum(0)
         odds = np.exp(score - score.max())
         return np.asarray(odds / odds.sum())

@@ -104,14 +104,6 @@ class Lexicon:
         columns = np.arange(tags + 1)
         return cls(tuple(frequency), signatures, *pairs, signature_count, chosen, options, guesser, columns)
 
-    def with_guesser_of(self, sentences: Sentences, tags: int) -> Lexicon:
-        """The same words, whose letters tell of other tags: those of these sentences, so many."""
-        if self.guesser is None:
-            return self
-        frequency = Counter(word for sentence in sentences for word, _ in sentence)
-        rare = _rare_tokens(sentences, frequency, self.options.rare)
-        return replace(self, guesser=Guesser.learn(rare, tags, self.is_known))
-
     def trimmed(self, least: float) -> Lexicon:
         """A lexicon without the pairs of smaller counts; each word keeps its most frequent pair."""
         words = np.repeat(np.arange(len(self.vocabulary)), np.diff(self.word_ptr))
@@ -168,6 +160,11 @@ class Lexicon:
     def is_known(self, word: str) -> bool:
         """Whether training held the word, in this very spelling."""
         return word in self._index
+
+    def is_rare(self, word: str) -> bool:
+        """Whether training held the word seldom, or never."""
+        index = self._index.get(word)
+        return index is None or bool(self.word_count[index] < self.options.rare + 0.5)  # sums of subtypes are rounded
 
     def signature(self, word: str, first: bool = False) -> str:
         """The unknown-word class of a word; `first` says that it opens its sentence."""

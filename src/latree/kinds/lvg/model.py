@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -12,7 +11,6 @@ import numpy as np
 from latree.arrays import NONE, Floats, Longs
 from latree.files import Arrays, Header, ModelFile, pack_sparse, part_of, unpack_places
 from latree.inference.decode import only
-from latree.inference.derivations import Derivations
 from latree.inference.forest import Forest, thin
 from latree.inference.forms.sparse import Sparse, no_statistics, of_cells, sparse, with_words
 from latree.inference.grammar import count_rules
@@ -21,7 +19,7 @@ from latree.inference.reading import Emissions
 from latree.inference.subtypes import Cells, ColumnMap, History, Layout, project
 from latree.inference.sweep import infer
 from latree.inference.viterbi import viterbi_edges
-from latree.kinds.fine_tags import FineLexicon, FineReading, FineTags
+from latree.kinds.fine_tags import FineTagger, FineTags
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.smoothing import word_smoothing
 from latree.kinds.lvg.split_merge import Refined
@@ -57,7 +55,6 @@ class Subtyped(ForestModel[Any]):
     frequency: Floats  # expected number of each subtype in the treebank, all laid end to end
     history: History
     layout: Layout
-    fine: FineLexicon | None = None  # of tags that have parts
     given_smoothing: Sequence[Floats] | None = None  # of an imported lexicon: how each tag's P(w | t_x) are mixed
 
     _theta: Floats | None = None
@@ -87,8 +84,6 @@ class Subtyped(ForestModel[Any]):
         rules as they are without subtypes."""
         smaller = copy(self)
         smaller.lexicon = self.lexicon.trimmed(words)
-        if self.fine is not None:
-            smaller.fine = replace(self.fine, lexicon=self.fine.lexicon.trimmed(words))
         least = np.where(self.coarse_theta() < unsplit, np.inf, rules)
         smaller.theta = np.where(self.theta < np.repeat(least, np.diff(self.layout.start)), 0.0, self.theta)
         self.layout.normalise(smaller.theta)
@@ -134,15 +129,7 @@ class Subtyped(ForestModel[Any]):
     def read(self, tokens: Sequence[str]) -> Emissions:
         """P(word | tag's subtype), smoothed; for the coarse pass the subtypes of a tag are averaged."""
         subtypes = self.lexicon.emissions(tokens) @ self._smoothing
-        tags = subtypes @ self.level(0).columns
-        return Emissions(tags, subtypes) if self.fine is None else FineReading(tags, subtypes, self.fine.rows(tokens))
-
-    def finer_tags(self, derivations: Derivations, reading: Emissions) -> Mapping[int, str]:
-        """Those of derivations, by what their trees make of the tags' subtypes."""
-        if self.fine is None or not isinstance(reading, FineReading):
-            return {}
-        forest = derivations.as_forest()
-        return self.fine.choose(self.grammar, forest, self.infer(forest, reading), reading.fine)
+        return Emissions(subtypes @ self.level(0).columns, subtypes)
 
     def _unit_emissions(self, units: Sequence[tuple[str | None, str | None]]) -> Floats:
         return super()._unit_emissions(units) @ self._smoothing @ self.level(0).columns
@@ -162,8 +149,6 @@ class Subtyped(ForestModel[Any]):
 
     def likeliest_tag(self, word: str, first: bool) -> str:
         """The likeliest tag of a word by itself, its subtypes taken together."""
-        if self.fine is not None:
-            return self.fine.likeliest(word, first)
         by_tag = np.add.reduceat(self.lexicon.tag_given_word(word, first), self.layout.tag_columns[:-1])
         return self.grammar.tags[int(np.argmax(by_tag))].label
 
@@ -175,9 +160,6 @@ class Subtyped(ForestModel[Any]):
         arrays |= pack_sparse("theta", arrays.pop("theta"))
         if self.given_smoothing is not None:
             arrays["smoothing"] = np.concatenate([block.ravel() for block in self.given_smoothing])
-        if self.fine is not None:
-            header["fine"] = self.fine.header()
-            arrays |= {f"fine.{name}": array for name, array in self.fine.lexicon.to_arrays().items()}
         return ModelFile(header, arrays | self.history.to_arrays() | {"size": self.size, "frequency": self.frequency})
 
     def restore(self, header: Header, arrays: Arrays) -> None:
@@ -187,8 +169,6 @@ class Subtyped(ForestModel[Any]):
         layout = Layout(self.grammar, self.size)
         cells = Cells(*unpack_places("theta", arrays, int(layout.start[-1])))
         self.tensors, self._theta = of_cells(layout, cells), None
-        if "fine" in header:
-            self.fine = FineLexicon.from_file(header["fine"], part_of("fine.", arrays))
         if "smoothing" in arrays:
             self.given_smoothing = _square_blocks(arrays["smoothing"], self.size[self.grammar.first_tag :])
 
@@ -213,25 +193,21 @@ class Lvg(Subtyped, Parser):
         """Tags that have parts are cut, the fine ones kept behind them."""
         trees = super().prepare_data(data)
         if not hasattr(self, "grammar"):
-            self._fine_tags = FineTags.of(trees, self.options.fine)
-        if self.fine_tags is not None:
-            self.fine_tags.part(trees)
+            tags = FineTags.of(trees, self.options.fine)
+            self._fine = None if tags is None else FineTagger(tags)
+        if self.fine is not None:
+            self.fine.tags.part(trees)
         return trees
-
-    @property
-    def fine_tags(self) -> FineTags | None:
-        return self._fine_tags if self.fine is None else self.fine.tags
 
     def learn(self, data: list[Node], training: Training) -> None:
         self.grammar, counts = count_rules(data)
         sentences = tagged_sentences(self.grammar, data)
         unsplit = Lexicon.count(sentences, len(self.grammar.tags), self.options.unknown, self.options.lexicon)
-        tags, numbers, fine = self._fine_tags, None, None
-        if tags is not None:
-            numbers = [tags.numbers(tree) for tree in data]
-            fine = FineLexicon.unsplit(tags, unsplit, sentences, numbers)
+        numbers = None
+        if self.fine is not None:
+            self._fine, numbers = self.fine.learned(data, unsplit), [self.fine.tags.numbers(tree) for tree in data]
         treebank = LatentTreebank.of(self.grammar, data, unsplit, numbers)
-        train(Rounds(self, treebank, counts, unsplit, fine), training, self.options.seed)
+        train(Rounds(self, treebank, counts, unsplit), training, self.options.seed)
 
     @property
     def cascade(self) -> Cascade:
@@ -254,6 +230,20 @@ class Lvg(Subtyped, Parser):
             posterior = infer(forest, weights, no_statistics(weights), level.layout.size).posterior
             forest = thin(forest, posterior >= threshold * looseness, gold)
         return forest
+
+    # -- files
+
+    def state(self) -> ModelFile:
+        header, arrays = super().state()
+        if self.fine is not None:
+            header["fine"] = self.fine.header()
+            arrays |= {f"fine.{name}": array for name, array in self.fine.to_arrays().items()}
+        return ModelFile(header, arrays)
+
+    def restore(self, header: Header, arrays: Arrays) -> None:
+        super().restore(header, arrays)
+        if "fine" in header:
+            self._fine = FineTagger.from_file(header["fine"], part_of("fine.", arrays))
 
 
 class LvgTagger(Subtyped, Tagger):

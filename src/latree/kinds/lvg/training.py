@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +9,6 @@ import numpy as np
 from latree.arrays import Floats
 from latree.files import Arrays, compact
 from latree.inference.subtypes import History, Layout
-from latree.kinds.fine_tags import FineLexicon
 from latree.kinds.lvg.smoothing import Smoother
 from latree.kinds.lvg.split_merge import Expectation, Refined, first_grammar, fit, merge, split, subtype_counts
 from latree.learning.checkpoint import Standing
@@ -29,18 +27,9 @@ class Rounds(Trainee):
     growth = 1.6  # twice the subtypes, half of which are merged, and rules whose weights vanish
     model: Subtyped
 
-    def __init__(
-        self,
-        model: Subtyped,
-        treebank: LatentTreebank,
-        counts: Floats,
-        unsplit: Lexicon,
-        fine: FineLexicon | None = None,
-    ) -> None:
-        """`counts` are those of the grammar's rules; `unsplit` is the lexicon of tags without subtypes, `fine` that of
-        fine tags, where there are any."""
-        self.model, self.treebank, self.rule_counts = model, treebank, counts
-        self.unsplit, self.fine = unsplit, fine
+    def __init__(self, model: Subtyped, treebank: LatentTreebank, counts: Floats, unsplit: Lexicon) -> None:
+        """`counts` are those of the grammar's rules, `unsplit` is the lexicon of tags without subtypes."""
+        self.model, self.treebank, self.rule_counts, self.unsplit = model, treebank, counts, unsplit
 
     @property
     def steps(self) -> int:
@@ -94,8 +83,6 @@ class Rounds(Trainee):
         model.theta = compact(model.smoothed_rules(grammar, step.counts.rules))
         model.frequency = subtype_counts(lexical, step.counts)
         model.lexicon = lexical.lexicon(step.counts.words, self.unsplit)
-        if self.fine is not None:
-            model.fine = replace(self.fine, lexicon=lexical.fine.lexicon(step.counts.words, self.fine.lexicon))
         model.prepare()
 
     def state(self) -> Arrays:

@@ -7,7 +7,7 @@ on the same treebank.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self
@@ -18,13 +18,12 @@ from latree.arrays import Floats, Longs
 from latree.errors import LatreeError
 from latree.files import Arrays, Header, ModelFile, part_of
 from latree.inference.chart import Chart
-from latree.inference.derivations import Derivations
 from latree.inference.forest import Forest, Piece
 from latree.inference.pooled import Pooled, Posteriors, pooled
 from latree.inference.prune import Cascade
 from latree.inference.reading import Reading
 from latree.inference.results import Parse
-from latree.kinds.fine_tags import FineTags
+from latree.kinds.fine_tags import FineTagger
 from latree.kinds.model import Sentence, Trouble
 from latree.kinds.parser import Parser
 from latree.kinds.registry import all_kinds, from_state
@@ -114,14 +113,10 @@ class Product(Parser):
         """One of each member."""
         return [member.infer(forest, part) for member, part in self._parts(reading)]
 
-    def finer_tags(self, derivations: Derivations, reading: ProductReading) -> Mapping[int, str]:
-        tags: Mapping[int, str] = self.members[0].finer_tags(derivations, reading.members[0])
-        return tags
-
     @property
-    def fine_tags(self) -> FineTags | None:
-        tags: FineTags | None = self.members[0].fine_tags
-        return tags
+    def fine(self) -> FineTagger | None:
+        tagger: FineTagger | None = self.members[0].fine
+        return tagger
 
     def infer(self, forest: Forest, reading: ProductReading) -> Pooled:
         return pooled(self.grammar, forest, self.opinions(forest, reading))
