@@ -25,6 +25,7 @@ LEAST_GAIN = 0.1  # of the tags: cutting fewer of them off is not worth it
 _EDGE = ""  # what stands beyond a sentence or a phrase
 _GENERATIONS = 3  # of labels above a word
 _ENDING = 2  # letters of a neighbour
+_SMALLEST = 0.05  # weight that is kept
 _FAR = 2  # sisters before a word: more count as so many
 
 
@@ -159,7 +160,7 @@ class FineTagger:
         for coarse, rows in shown.items():
             counts = np.zeros((len(rows), len(self._members[coarse])))
             counts[np.arange(len(rows)), chosen[coarse]] = 1.0
-            guessers[coarse] = Guesser.fitted(rows, counts)
+            guessers[coarse] = Guesser.fitted(rows, counts, _SMALLEST)
         return replace(self, guessers=guessers)
 
     @cached_property

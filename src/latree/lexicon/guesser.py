@@ -29,7 +29,7 @@ _LEAST_CASES = 3  # that a feature must be seen with
 _PENALTY = 1.0
 _ITERATIONS = 40
 _STEEPNESS = 0.05  # of the loss along a feature's weight, for each word that has the feature
-_SMALLEST = 0.2  # smaller weights are left out of the model
+_SMALLEST = 0.2  # weight of the letters of rare words
 
 
 def features(word: str, first: bool, is_known: IsKnown) -> list[str]:
@@ -64,12 +64,12 @@ class Guesser:
         return cls.fitted([features(word, first, is_known) for word, first in places], counts)
 
     @classmethod
-    def fitted(cls, shown: Sequence[Sequence[str]], counts: Floats) -> Self:
-        """Learn from the features of some cases, and how often each had which tag."""
+    def fitted(cls, shown: Sequence[Sequence[str]], counts: Floats, smallest: float = _SMALLEST) -> Self:
+        """Learn from the features of some cases, and how often each had which tag; smaller weights are left out."""
         cases = Counter(feature for row in shown for feature in row)
         kept = tuple(feature for feature, n in cases.items() if n >= _LEAST_CASES)
         weights = _fit(_table(shown, kept), counts)
-        weights = np.where(np.abs(weights) >= _SMALLEST, weights, 0.0).astype(np.float32).astype(np.float64)
+        weights = np.where(np.abs(weights) >= smallest, weights, 0.0).astype(np.float32).astype(np.float64)
         used = np.flatnonzero(weights.any(1))
         return cls(tuple(kept[row] for row in used), weights[used])
 
