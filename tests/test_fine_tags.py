@@ -21,6 +21,7 @@ from latree.kinds.product.model import Product
 from latree.kinds.registry import load
 from latree.learning.latent_treebank import LatentTreebank
 from latree.lexicon.words import Lexicon
+from latree.text.binary import Binarization
 from latree.text.labels import LabelRules
 from latree.text.tree import Tree
 from tests.command import toy_trees
@@ -102,6 +103,14 @@ def test_emissions_of_a_subtype_sum_to_one(trees: list[Tree], lvg: Lvg) -> None:
 
 def _leaves(tree: Any) -> list[Any]:
     return [tree] if tree.word is not None else [leaf for child in tree.children() for leaf in _leaves(child)]
+
+
+def test_parts_of_phrases_remember_coarse_tags(trees: list[Tree]) -> None:
+    options = replace(QUICK, rounds=1, binarization=Binarization(horizontal=1))
+    grammar = Lvg(options=options).fit(trees).grammar
+    remembered = {label for symbol in grammar.symbols for label in symbol.history}
+    assert remembered
+    assert not any("-" in label for label in remembered)
 
 
 def test_trees_are_weighed_by_their_coarse_tags(lvg: Lvg, trees: list[Tree]) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from latree.files import Arrays, Header, part_of
 from latree.lexicon.guesser import Guesser, features
 from latree.lexicon.words import Lexicon
-from latree.text.binary import Node, undo
+from latree.text.binary import Binarization, Node, undo
 from latree.text.tree import Tree
 
 SEPARATORS = "-_"
@@ -50,9 +50,9 @@ class FineTags:
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, trees: Sequence[Node], wanted: str) -> FineTags | None:
-        """Those of binary trees; `wanted` are separators, `none` or `auto`.  None: no tag has parts."""
-        names = tuple(dict.fromkeys(leaf.symbol.label for tree in trees for leaf in _leaves(tree)))
+    def of(cls, trees: Sequence[Tree], wanted: str) -> FineTags | None:
+        """Those of some trees; `wanted` are separators, `none` or `auto`.  None: no tag has parts."""
+        names = tuple(dict.fromkeys(tag for tree in trees for tag in tree.tags()))
         separators = {"none": "", "auto": separators_of(names)}.get(wanted, wanted)
         if all(cut(name, separators) == name for name in names):
             return None
@@ -61,12 +61,12 @@ class FineTags:
     def coarse(self, tag: str) -> str:
         return cut(tag, self.separators)
 
-    def part(self, trees: Iterable[Node]) -> None:
-        """Have the grammar see coarse tags, with the fine ones behind them."""
-        for tree in trees:
-            for leaf in _leaves(tree):
-                leaf.fine = leaf.symbol.label
-                leaf.symbol = leaf.symbol._replace(label=self.coarse(leaf.fine))
+    def binary(self, tree: Tree, binarization: Binarization) -> Node:
+        """The binary tree that the grammar learns from: its tags are coarse, with the fine ones behind them."""
+        node = binarization.apply(self.coarsened(tree))
+        for leaf, tag in zip(_leaves(node), tree.tags(), strict=True):
+            leaf.fine = tag
+        return node
 
     def coarsened(self, tree: Tree) -> Tree:
         """A tree with coarse tags alone."""

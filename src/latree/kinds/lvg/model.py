@@ -191,13 +191,13 @@ class Lvg(Subtyped, Parser):
 
     def prepare_data(self, data: Iterable[Tree]) -> list[Node]:
         """Tags that have parts are cut, the fine ones kept behind them."""
-        trees = super().prepare_data(data)
+        trees = self._clean(data)
         if not hasattr(self, "grammar"):
             tags = FineTags.of(trees, self.options.fine)
             self._fine = None if tags is None else FineTagger(tags)
-        if self.fine is not None:
-            self.fine.tags.part(trees)
-        return trees
+        if self.fine is None:
+            return [self.binarization.apply(tree) for tree in trees]
+        return [self.fine.tags.binary(tree, self.binarization) for tree in trees]
 
     def learn(self, data: list[Node], training: Training) -> None:
         self.grammar, counts = count_rules(data)
