@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from latree.errors import LatreeError
 from latree.kinds.cvg.model import Cvg
 from latree.kinds.fine_tags import FineTags, cut, places, separators_of
 from latree.kinds.gm_lveg.model import GmLveg
@@ -19,6 +20,7 @@ from latree.kinds.lvg_d.model import LvgD
 from latree.kinds.pcfg.model import Pcfg
 from latree.kinds.product.model import Product
 from latree.kinds.registry import load
+from latree.kinds.report import Ask, report
 from latree.learning.latent_treebank import LatentTreebank
 from latree.lexicon.words import Lexicon
 from latree.text.binary import Binarization
@@ -61,7 +63,12 @@ def test_where_tags_are_cut() -> None:
     assert separators_of(["NN", "NNS", "-LRB-", "-RRB-", "PRP$"]) == ""
 
 
-@pytest.mark.parametrize("fine", ["none", "auto", "", "-", "_"])
+def test_a_separator_that_no_tag_has() -> None:
+    with pytest.raises(LatreeError, match=r"no tag of the treebank is parted by '/'; --fine auto"):
+        Lvg(options=replace(QUICK, fine="/")).fit(toy_trees("dev"))
+
+
+@pytest.mark.parametrize("fine", ["none", "auto", ""])
 def test_tags_without_parts_are_left_alone(fine: str) -> None:
     plain, told = (Lvg(options=replace(QUICK, fine=one)).fit(toy_trees("dev")) for one in ("none", fine))
     assert told.fine is None
@@ -189,6 +196,12 @@ def test_a_product(lvg: Lvg, trees: list[Tree]) -> None:
 def test_labels_may_be_cut_altogether(trees: list[Tree]) -> None:
     model = Pcfg(labels=LabelRules(tag_cuts="-")).fit(trees)
     assert model.fine is None
+
+
+def test_the_report_counts_them(lvg: Lvg) -> None:
+    names = lvg.fine.tags.names if lvg.fine is not None else ()
+    told = f"{len(names)}; the rules have what stands before -"
+    assert dict(report(lvg, Ask()).facts)["fine tags"] == told
 
 
 def test_with_a_prior(trees: list[Tree]) -> None:

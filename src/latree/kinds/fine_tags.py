@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from latree.errors import LatreeError
 from latree.files import Arrays, Header, part_of
 from latree.lexicon.guesser import Guesser, features
 from latree.lexicon.words import Lexicon
@@ -54,9 +55,11 @@ class FineTags:
         """Those of some trees; `wanted` are separators, `none` or `auto`.  None: no tag has parts."""
         names = tuple(dict.fromkeys(tag for tree in trees for tag in tree.tags()))
         separators = {"none": "", "auto": separators_of(names)}.get(wanted, wanted)
-        if all(cut(name, separators) == name for name in names):
-            return None
-        return cls(separators, names)
+        if any(cut(name, separators) != name for name in names):
+            return cls(separators, names)
+        if wanted not in ("none", "auto", ""):
+            raise LatreeError(f"no tag of the treebank is parted by {wanted!r}; --fine auto finds what does, if any")
+        return None
 
     def coarse(self, tag: str) -> str:
         return cut(tag, self.separators)

@@ -86,6 +86,9 @@ class Categories(Generic[Model]):
             ("grammar", f"{inner}{len(grammar.tags)} tags, {len(grammar.rules)} rules"),
             ("words", f"{len(lexicon.vocabulary)} known, {len(lexicon.signatures)} classes of unknown ones"),
         ]
+        if fine := getattr(self.model, "fine", None):
+            before = f"the rules have what stands before {fine.tags.separators}"
+            shared.append(("fine tags", f"{len(fine.tags.names)}; {before}"))
         if sizes.max() > 1:
             above, tags = int(sizes[: grammar.first_tag].sum()), int(sizes[grammar.first_tag :].sum())
             shared.append(("subtypes", (f"{above} of phrases and parts, " if inner else "") + f"{tags} of tags"))
