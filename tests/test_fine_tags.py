@@ -185,6 +185,14 @@ def test_other_kinds_with_such_a_pruner(kind: Any, lvg: Lvg, trees: list[Tree]) 
     assert any("-" in tag for tag in again.tags())
 
 
+def test_drawn_trees_have_whole_tags(lvg: Lvg, trees: list[Tree]) -> None:
+    names = {tag for tree in trees for tag in tree.tags()}
+    drawn = [lvg.sample(seed=seed) for seed in range(5)] + [lvg.sample(trees[0].words(), seed=1)]
+    tags = {tag for parse in drawn for tag in (parse.tree.tags() if parse.tree is not None else [])}
+    assert tags <= names
+    assert any("-" in tag for tag in tags)
+
+
 def test_a_product(lvg: Lvg, trees: list[Tree]) -> None:
     product = Product([lvg, Lvg(options=replace(QUICK, seed=1)).fit(trees)])
     found = product.parse(trees[0].words()).tree

@@ -108,7 +108,7 @@ class Parser(ForestModel[Parse]):
         rng = np.random.default_rng(seed)
         if sentence is not None:
             return self._sample_given(sentence, rng)
-        tree = undo(self.drawer.tree(rng))
+        tree = self._finely_tagged(undo(self.drawer.tree(rng)))
         words = tuple(tree.words())
         return Parse(words, self.log_prob_tree(tree), self.log_prob(words), tree=tree)
 
