@@ -14,7 +14,7 @@ it.  A tree of that posterior or more has no such part, so that it still counts 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ from latree.arrays import NONE, Floats, Ints, Longs
 from latree.inference.forest import L, P, R
 from latree.inference.grammar import Grammar
 from latree.jit import inner, kernel
+
+Sizes = TypeVar("Sizes", int, Ints)
 
 _DRIFT = 2.5  # nats that a word costs beside its emission, about: what scales begin with
 _LANES = 8  # numbers that go through vector instructions together
@@ -158,7 +160,7 @@ def _reach(row: Ints, column: Ints, rows: int) -> Ints:
     """How many columns each row of a table uses, rounded up to what vector instructions divide evenly."""
     reach = np.zeros(rows, np.int32)
     np.maximum.at(reach, row, column + 1)
-    return -(-reach // _LANES) * _LANES
+    return _padded(reach)
 
 
 def _columns(*columns: Longs | Ints) -> Ints:
@@ -384,7 +386,7 @@ def _outside(g: ChartRules, work: _Work, out: _Work, mass: Floats, splits: Float
             _both_down(g.both, g.reach, above, splits, *below, limit)
 
 
-def _padded(size: int) -> int:
+def _padded(size: Sizes) -> Sizes:
     """A number of columns that vector instructions divide evenly."""
     return -(-size // _LANES) * _LANES
 

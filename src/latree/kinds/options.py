@@ -77,6 +77,12 @@ def fine_option(needs: Mapping[str, Any] = {}) -> Any:
     )
 
 
+def spans_option() -> Any:
+    """Make the option `spans` of kinds that follow the gradient of log P(T | w)."""
+    help = "Also learn weights for the words at the edges of a phrase and just outside of it."
+    return option(False, help, only="parser")
+
+
 @dataclass(frozen=True)
 class TreebankOptions(TreeOptions, TagOptions):
     """What kinds share that have parsers and taggers, and what a model shares with the model that prunes for it."""

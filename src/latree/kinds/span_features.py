@@ -128,11 +128,11 @@ class SpanModel(PrunedModel):
     def span_weights(self) -> Floats:
         """[features] logs of factors."""
 
-    def find_spans(self, examples: Sequence[Example], batch: int) -> SpanFeatures:
+    def find_spans(self, examples: Sequence[Example]) -> SpanFeatures:
         """Take the features that the gold analyses have."""
         gold = (
             (assemble([one.gold for one in group], len(self.grammar.rules)), self.words_of_all(group))
-            for group in by_length(examples, batch)
+            for group in by_length(examples, self.options.batch)
         )
         self.spans = SpanFeatures.of(gold, len(self.lexical.units), len(self.grammar.symbols))
         return self.spans

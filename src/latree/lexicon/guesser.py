@@ -4,6 +4,9 @@ A class of unknown words goes by one ending; here every ending and beginning, th
 in together: P(t|w) is proportional to exp(sum of weight[f, t] over the word's features f).  The weights are those that
 make the tags of training's rare words likeliest, less a penalty on their squares.  A word counts as the square root of
 how often it occurs: all its tokens show the same letters.
+
+The same weights serve wherever features tell a tag: those of a word's place in a tree tell its fine one
+(`kinds/fine_tags.py`).
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ _LEAST_CASES = 3  # that a feature must be seen with
 _PENALTY = 1.0
 _ITERATIONS = 40
 _STEEPNESS = 0.05  # of the loss along a feature's weight, for each word that has the feature
-_SMALLEST = 0.2  # weight of the letters of rare words
+_SMALLEST = 0.2  # weight of a letter feature that is kept
 
 
 def features(word: str, first: bool, is_known: IsKnown) -> list[str]:

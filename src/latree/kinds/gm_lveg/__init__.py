@@ -7,7 +7,7 @@ from typing import Literal
 
 from latree.errors import LatreeError
 from latree.kinds.gm_lveg.paper import PRESET
-from latree.kinds.options import TreebankOptions, fine_option
+from latree.kinds.options import TreebankOptions, fine_option, spans_option
 from latree.kinds.registry import Kind
 from latree.options import CHANGED, SET, option
 
@@ -62,9 +62,7 @@ class GmLvegOptions(TreebankOptions):
         "many dimensions and Gaussians there are.",
         only="parser",
     )
-    spans: bool = option(
-        False, "Also learn weights for the words at the edges of a phrase and just outside of it.", only="parser"
-    )
+    spans: bool = spans_option()
     epochs: int = option(
         10, "Passes over the treebank; after each the model is scored on --dev, and the best one is kept.", least=1
     )

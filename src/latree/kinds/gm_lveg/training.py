@@ -199,7 +199,7 @@ class Epochs(GradientTrainee):
         usable = self.usable(examples)
         model.components, model.mixtures = model.start(rng)
         if model.options.spans:
-            model.span_weights = np.zeros(len(model.find_spans(usable, model.options.batch).key))
+            model.span_weights = np.zeros(len(model.find_spans(usable).key))
         self.learner = Learner(model.components, Weights(model.mixtures, model.span_weights), model.options)
         self.batches = model.batches(usable)
 

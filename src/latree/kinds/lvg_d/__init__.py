@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from latree.kinds.options import TreebankOptions
+from latree.kinds.options import TreebankOptions, spans_option
 from latree.kinds.registry import Kind
 from latree.options import SET, option
 
@@ -36,9 +36,7 @@ class LvgDOptions(TreebankOptions):
     scales: bool = option(
         False, "Make each rule only as fine as it needs to be: subtypes are told apart where it pays."
     )
-    spans: bool = option(
-        False, "Also learn weights for the words at the edges of a phrase and just outside of it.", only="parser"
-    )
+    spans: bool = spans_option()
     penalty: Penalty = option(
         "l1", "What holds the weights back: l1 leaves most of them where they began, l2 draws all of them a little."
     )

@@ -163,7 +163,7 @@ class Legs(GradientTrainee):
 
     def _add_spans(self, examples: Sequence[Example]) -> None:
         model = self.model
-        features = model.find_spans(examples, model.options.batch)
+        features = model.find_spans(examples)
         model.delta = np.append(model.delta, np.zeros(len(features.key)))
         model.model = model.structure(model.size)
 
