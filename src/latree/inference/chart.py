@@ -6,7 +6,7 @@ both factors are contiguous.  Chains of unary rules are summed beforehand into a
 rule or a word made) to `top` (what the rule above sees).
 
 Scale: span (i, j) holds its probability divided by the product of its words' scales, so that the scales of two parts
-always multiply to that of the whole.  When a width's largest value drifts, the common scale is changed for all.
+always multiply to that of the whole.  When a width's largest sum drifts, the common scale is changed for all.
 
 Outside values are asked for with the least posterior that matters: nothing is handed down from spans and splits below
 it.  A tree of that posterior or more has no such part, so that it still counts in full for all of its constituents.
