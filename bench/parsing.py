@@ -1,14 +1,15 @@
 """Scores of one kind of parser over several seeds, beside its pruner, in products, and by the size of the treebank.
 
-    python -m bench.parsing KIND DIRECTORY [OPTION=VALUE ...] [--seeds 3] [--parts dev test] [--max-length N]
-                            [--products] [--shares 8 4 2 1]
+    python -m bench.parsing KIND DIRECTORY [OPTION=VALUE ...] [--seeds 3] [--parts dev test] [--products]
+                            [--shares 8 4 2 1]
 
 KIND and the options are those of `latree train`, as in `rounds=4 spans=true`; the directory has train.mrg.gz (or
-train.mrg), dev.mrg and test.mrg.  Prints F1 / exact match of every part, a row a seed, then means and, of F1, the
-standard deviation.  What is trained by gradient is as it was best on dev.  Of a model with a pruner that parses too,
-the pruner has a column; where the two decide together, "alone" is the model without it.  With --products: the model
-times the grammar of the next seed, its pruner or another of its kind, and two such grammars.  With --shares a table for
-each, of models trained on every eighth tree, every fourth, and so on.
+train.mrg), dev.mrg and test.mrg.  Prints F1 / F1 of sentences up to 40 words / exact match of every part, a row a seed
+with the number of all its subtypes, then means and, of F1, the standard deviation.  What is trained by gradient is as
+it was best on dev.  Of a model with a pruner that parses too, the pruner has a column; where the two decide together,
+"alone" is the model without it.  With --products: the model times the grammar of the next seed, its pruner or another
+of its kind, and two such grammars.  With --shares a table for each, of models trained on every eighth tree, every
+fourth, and so on.
 """
 
 from __future__ import annotations
@@ -31,13 +32,18 @@ from latree.kinds.registry import kind_named, model_class
 from latree.learning.loop import Training
 
 Trees = list[latree.Tree]
+SHORT = 40  # words: papers tell of sentences up to here apart
 
 
 class Score(NamedTuple):
     """Of one part."""
 
     f1: float
+    short: float  # F1 of short sentences
     exact: float
+
+    def __str__(self) -> str:
+        return " / ".join(f"{number:.2f}" for number in self)
 
 
 def option_values(pairs: Sequence[str]) -> dict[str, Any]:
@@ -61,7 +67,8 @@ def read_part(directory: Path, part: str, parser: Any = None) -> Trees:
 def score(parser: Any, gold: Trees) -> Score:
     guesses = [parse.tree for parse in parser.parse_all([tree.words() for tree in gold])]
     scores = latree.score_trees(gold, guesses).to_json()
-    return Score(scores["f1"], scores["exact"])
+    short = [pair for pair in zip(gold, guesses, strict=True) if len(pair[0].words()) <= SHORT]
+    return Score(scores["f1"], latree.score_trees(*zip(*short, strict=True)).to_json()["f1"], scores["exact"])
 
 
 def members(model: Any) -> Iterator[tuple[str, Any]]:
@@ -110,26 +117,28 @@ def print_table(options: argparse.Namespace, train: Trees) -> None:
     rows = list[list[Score]]()
     for number, model in enumerate(models):
         columns = [*members(model), *(products(models, number) if options.products else ())]
-        cells = {
-            f"{part}: {name}": score(parser, [tree for tree in gold if len(tree.words()) <= options.max_length])
-            for part, gold in golds.items()
-            for name, parser in columns
-        }
+        cells = {f"{part}: {name}": score(parser, gold) for part, gold in golds.items() for name, parser in columns}
         if not rows:
             print(f"{len(train)} trees, {seconds:.0f} CPU seconds a training\n")
             print(f"| | {' | '.join(cells)} |\n{'|---' * (len(cells) + 1)}|")
         rows.append([*cells.values()])
-        print(f"| seed {number} | {' | '.join(f'{one.f1:.2f} / {one.exact:.2f}' for one in rows[-1])} |", flush=True)
+        print(f"| seed {number}{width(model)} | {' | '.join(map(str, rows[-1]))} |", flush=True)
     if len(rows) > 1:
         print(f"| mean | {' | '.join(means(rows))} |")
     print(flush=True)
 
 
+def width(model: Any) -> str:
+    """How many subtypes the model's grammar has, or its pruner's, where there are any."""
+    counts = getattr(model, "pruner", model).subtype_counts()
+    return "" if counts is None else f", {counts.sum()} subtypes"
+
+
 def means(rows: Sequence[Sequence[Score]]) -> Iterator[str]:
-    """The last row of a table: for every column the mean of F1 with its deviation, and that of exact match."""
-    f1, exact = np.moveaxis(np.array(rows), 2, 0)
-    for mean, deviation, right in zip(f1.mean(0), f1.std(0, ddof=1), exact.mean(0), strict=True):
-        yield f"{mean:.2f} ± {deviation:.2f} / {right:.2f}"
+    """The last row of a table: for every column the means, and the deviation of F1."""
+    scores = np.array(rows)
+    for mean, deviation in zip(scores.mean(0), scores[:, :, 0].std(0, ddof=1), strict=True):
+        yield f"{mean[0]:.2f} ± {deviation:.2f} / {mean[1]:.2f} / {mean[2]:.2f}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -139,7 +148,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("options", nargs="*", help="of the training, as NAME=VALUE")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--parts", nargs="*", default=["dev"])
-    parser.add_argument("--max-length", type=int, default=1_000_000, help="of scored sentences, in words")
     parser.add_argument("--products", action="store_true")
     parser.add_argument("--shares", nargs="*", type=int, default=[1], help="train on every so manieth tree")
     options = parser.parse_args(arguments)

@@ -1,26 +1,31 @@
-"""Accuracy of taggers with n subtypes a tag, on several tagging sets.
+"""Accuracy of taggers over several seeds, on several tagging sets.
 
-    python -m bench.tagging DIRECTORY... [--subtypes N] [--discriminative | --gaussian] [--unknown neutral|single]
+    python -m bench.tagging DIRECTORY... [--kind lvg] [--subtypes 1 2 4 8 16] [--seeds 3] [--unknown neutral|single]
                             [--part test]
+    python -m bench.tagging DIRECTORY... --kind lvg-d [--subtypes 1 2 4 8 16] ...
+    python -m bench.tagging DIRECTORY... --kind gm-lveg [--options dim=3 ...] ...
 
-Each directory has train.conllu.gz (or train.conllu), dev.conllu and test.conllu.  Prints token / sentence accuracy and
-CPU seconds, for n = 1 (the plain HMM), 2, 4, ... N, trained generatively or discriminatively; or for Gaussian mixtures,
-diagonal and spherical.  What is trained by gradient is as it was best on dev, which also says whether the mixtures
-decode together with the HMM.
+Each directory has train.conllu.gz (or train.conllu), dev.conllu and test.conllu.  Prints the means of token / sentence
+accuracy, the standard deviation of the first, and CPU seconds a seed: for n subtypes a tag (1 is the plain HMM),
+trained generatively or, from there, discriminatively; or for Gaussian mixtures, diagonal and spherical.  What is
+trained by gradient is as it was best on dev, which also says whether the mixtures decode together with the HMM.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
 
 import latree
+from bench.parsing import option_values
 from latree.kinds.gm_lveg import Covariance
 from latree.kinds.gm_lveg.model import GmLvegTagger
 from latree.kinds.hmm.model import Hmm
-from latree.kinds.lvg import doublings
 from latree.kinds.lvg.model import LvgTagger
 from latree.kinds.lvg_d.model import LvgDTagger
 from latree.kinds.tagger import Tagger
@@ -30,71 +35,98 @@ COVARIANCES: tuple[Covariance, ...] = ("diagonal", "spherical")
 Sentences = list[tuple[tuple[str, ...], tuple[str, ...]]]
 
 
+class Score(NamedTuple):
+    """Of one part, in per cent."""
+
+    token: float
+    sentence: float
+
+
+class Parts(NamedTuple):
+    """Of a tagging set; gold is the part that the table is of."""
+
+    train: Sentences
+    dev: Sentences
+    gold: Sentences
+
+
 def read(directory: Path, part: str) -> Sentences:
     path = next(p for p in (directory / f"{part}.conllu.gz", directory / f"{part}.conllu") if p.exists())
     return [(tuple(words), tuple(tags)) for words, tags in latree.read_tagged(path)]
 
 
-def accuracy(model: Tagger, gold: Sentences) -> str:
+def accuracy(model: Tagger, gold: Sentences) -> Score:
     guesses = [(one.tokens, one.tags) for one in model.tag_all([words for words, _ in gold])]
     scores = latree.score_tags(gold, guesses).to_json()
-    return f"{scores['token']:.2f} / {scores['sentence']:.2f}"
+    return Score(scores["token"], scores["sentence"])
 
 
-def discrete(train: Sentences, gold: Sentences, subtypes: int, unknown: str) -> list[str]:
+def generative(parts: Parts, seed: int, options: argparse.Namespace) -> list[Score]:
     """Accuracies by the number of subtypes."""
-    cells = [accuracy(Hmm(unknown=unknown).fit(train), gold)]
-    how = Training(after_steps(lambda progress: cells.append(accuracy(progress.model, gold))))
-    LvgTagger(subtypes=subtypes, unknown=unknown).fit(train, how)
-    return cells
+    return [accuracy(model, parts.gold) for model in grammars(parts.train, seed, options, Hmm)]
 
 
-def discriminative(train: Sentences, dev: Sentences, gold: Sentences, subtypes: int, unknown: str) -> list[str]:
+def discriminative(parts: Parts, seed: int, options: argparse.Namespace) -> list[Score]:
     """Accuracies by the number of subtypes; each model begins at the generative one."""
-    starts = [LvgTagger(subtypes=1, unknown=unknown).fit(train)]
-    how = Training(after_steps(lambda progress: starts.append(progress.model.snapshot())))
-    LvgTagger(subtypes=subtypes, unknown=unknown).fit(train, how)
-    best = Training(score=lambda model: share_right(model, dev))
-    return [accuracy(LvgDTagger(max_length=200, pruner=start).fit(train, best), gold) for start in starts]
+    best = Training(score=lambda model: accuracy(model, parts.dev).token)
+    starts = grammars(parts.train, seed, options, lambda unknown: LvgTagger(subtypes=1, unknown=unknown))
+    models = (LvgDTagger(max_length=200, seed=seed, pruner=start) for start in starts)
+    return [accuracy(model.fit(parts.train, best), parts.gold) for model in models]
 
 
-def gaussian(train: Sentences, dev: Sentences, gold: Sentences, unknown: str) -> list[str]:
+def grammars(
+    train: Sentences, seed: int, options: argparse.Namespace, undivided: Callable[..., Tagger]
+) -> list[Tagger]:
+    """Generative taggers with the wanted numbers of subtypes: the last one as it was on the way, and one without."""
+    steps: dict[int, Tagger] = {1: undivided(unknown=options.unknown).fit(train)} if 1 in options.subtypes else {}
+    most = max(options.subtypes)
+    if most > 1:
+        kept = after_steps(lambda progress: steps.update({_subtypes(progress.model): progress.model.snapshot()}))
+        LvgTagger(subtypes=most, unknown=options.unknown, seed=seed).fit(train, Training(kept))
+    return [steps[number] for number in options.subtypes]
+
+
+def _subtypes(model: Any) -> int:
+    return int(model.subtype_counts().max())
+
+
+def gaussian(parts: Parts, seed: int, options: argparse.Namespace) -> list[Score]:
     """Accuracies of diagonal and spherical Gaussians."""
-    how = Training(score=lambda model: share_right(model, dev))
-    cells = []
-    for covariance in COVARIANCES:
-        model = GmLvegTagger(covariance=covariance, epochs=8, max_length=200, unknown=unknown)
-        cells.append(accuracy(model.fit(train, how), gold))
-    return cells
+    best = Training(score=lambda model: accuracy(model, parts.dev).token)
+    values = {"epochs": 8, "max_length": 200, "unknown": options.unknown} | option_values(options.options)
+    models = (GmLvegTagger(covariance=covariance, seed=seed, **values) for covariance in COVARIANCES)
+    return [accuracy(model.fit(parts.train, best), parts.gold) for model in models]
 
 
-def share_right(model: Tagger, gold: Sentences) -> float:
-    return float(accuracy(model, gold).split(" / ")[0])
+KINDS = {"lvg": generative, "lvg-d": discriminative, "gm-lveg": gaussian}
+
+
+def cell(scores: Sequence[Score]) -> str:
+    """One figure of the table, of scores by seed."""
+    mean, spread = np.mean(scores, axis=0), np.std([one.token for one in scores], ddof=1) if len(scores) > 1 else 0.0
+    return f"{mean[0]:.2f} ± {spread:.2f} / {mean[1]:.2f}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="Print accuracies of taggers by the number of subtypes.")
+    parser = argparse.ArgumentParser(description="Print accuracies of taggers over several seeds.")
     parser.add_argument("directories", nargs="+", type=Path)
-    parser.add_argument("--subtypes", type=int, default=16)
-    kind = parser.add_mutually_exclusive_group()
-    kind.add_argument("--discriminative", action="store_true")
-    kind.add_argument("--gaussian", action="store_true")
+    parser.add_argument("--kind", choices=KINDS, default="lvg")
+    parser.add_argument("--subtypes", type=int, nargs="+", default=[1, 2, 4, 8, 16])
+    parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--unknown", default="features")
+    parser.add_argument("--options", nargs="*", default=[], help="of gm-lveg, as NAME=VALUE")
     parser.add_argument("--part", default="test")
     options = parser.parse_args(arguments)
-    names = COVARIANCES if options.gaussian else [f"n = {2**k}" for k in range(doublings(options.subtypes) + 1)]
+    names = COVARIANCES if options.kind == "gm-lveg" else [f"n = {number}" for number in options.subtypes]
     print(f"| set | {' | '.join(names)} | CPU s |")
     print("|---" * (len(names) + 2) + "|")
     for directory in options.directories:
-        train, gold, start = read(directory, "train"), read(directory, options.part), time.process_time()
-        if options.gaussian:
-            cells = gaussian(train, read(directory, "dev"), gold, options.unknown)
-        elif options.discriminative:
-            dev = read(directory, "dev")
-            cells = discriminative(train, dev, gold, options.subtypes, options.unknown)
-        else:
-            cells = discrete(train, gold, options.subtypes, options.unknown)
-        print(f"| {directory.name} | {' | '.join(cells)} | {time.process_time() - start:.0f} |", flush=True)
+        parts = Parts(read(directory, "train"), read(directory, "dev"), read(directory, options.part))
+        start = time.process_time()
+        rows = [KINDS[options.kind](parts, seed, options) for seed in range(options.seeds)]
+        seconds = (time.process_time() - start) / options.seeds
+        cells = [cell(column) for column in zip(*rows, strict=True)]
+        print(f"| {directory.name} | {' | '.join(cells)} | {seconds:.0f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from bench import lveg_sweep, parsing, svs, treebanks
+from bench import lveg_sweep, parsing, svs, tagging, treebanks
 
 from latree.data import toy
 from latree.text.formats import read_trees
@@ -35,7 +35,7 @@ def test_scores_of_seeds(treebank: Path, capsys: pytest.CaptureFixture[str]) -> 
     (table,) = tables(capsys.readouterr().out)
     names = ["lvg", "lvg-d", "lvg-d x lvg", "lvg x lvg"]
     assert table[0] == ["", *(f"dev: {name}" for name in names), *(f"test: {name}" for name in names)]
-    assert [row[0] for row in table[2:]] == ["seed 0", "seed 1", "mean"]
+    assert [re.sub(r"\d+ subtypes", "N", row[0]) for row in table[2:]] == ["seed 0, N", "seed 1, N", "mean"]
     for column in range(1, len(table[0])):
         first, second, mean = (float(row[column].split()[0]) for row in table[2:])
         assert mean == pytest.approx((first + second) / 2, abs=0.011)
@@ -78,13 +78,32 @@ def test_scores_on_treebanks(treebank: Path, capsys: pytest.CaptureFixture[str],
     assert int(table[2][3]) > 0
 
 
-@pytest.mark.parametrize(("figure", "value"), [("dim", "2"), ("components", "1"), ("k-hard", "0")])
+@pytest.mark.parametrize(("kind", "columns"), [("lvg", ["n = 1", "n = 2"]), ("gm-lveg", ["diagonal", "spherical"])])
+def test_scores_of_taggers(treebank: Path, capsys: pytest.CaptureFixture[str], kind: str, columns: list[str]) -> None:
+    for part in ("train", "dev", "test"):
+        tagged = [(tree.words(), tree.tags()) for tree in read_trees(treebank / f"{part}.mrg")]
+        rows = (
+            "\n".join(f"{n}\t{w}\t_\t{t}" + "\t_" * 6 for n, (w, t) in enumerate(zip(*one, strict=True), 1))
+            for one in tagged
+        )
+        (treebank / f"{part}.conllu").write_text("".join(f"{block}\n\n" for block in rows), encoding="utf-8")
+    few = ["--subtypes", "1", "2"] if kind == "lvg" else ["--options", "epochs=1"]
+    tagging.main([str(treebank), "--kind", kind, "--seeds", "2", *few])
+    (table,) = tables(capsys.readouterr().out)
+    assert table[0] == ["set", *columns, "CPU s"]
+    assert all(re.fullmatch(r"[\d.]+ ± [\d.]+ / [\d.]+", cell) for cell in table[2][1:-1])
+
+
+@pytest.mark.parametrize(
+    ("figure", "value", "more"),
+    [("dim", "2", []), ("components", "1", ["--subtypes", "--share", "2"]), ("k-hard", "0", [])],
+)
 def test_the_figures_of_gaussian_mixtures(
-    treebank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], figure: str, value: str
+    treebank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], figure: str, value: str, more: list[str]
 ) -> None:
     page, files = tmp_path / "page.html", [str(treebank / "train.mrg"), str(treebank / "dev.mrg")]
     few = ["--seeds", "0", "1", "--epochs", "2", "--rounds", "1", "--list", "5", "--page", str(page)]
-    lveg_sweep.main([*files, "--figure", figure, "--values", value, *few])
+    lveg_sweep.main([*files, "--figure", figure, "--values", value, *few, *more])
     (table,) = tables(capsys.readouterr().out)
     assert table[2][0] == ("all" if value == "0" else value)
     assert float(table[2][3]) >= 0  # CPU seconds to two digits
