@@ -67,8 +67,9 @@ def read_part(directory: Path, part: str, parser: Any = None) -> Trees:
 def score(parser: Any, gold: Trees) -> Score:
     guesses = [parse.tree for parse in parser.parse_all([tree.words() for tree in gold])]
     scores = latree.score_trees(gold, guesses).to_json()
-    short = [pair for pair in zip(gold, guesses, strict=True) if len(pair[0].words()) <= SHORT]
-    return Score(scores["f1"], latree.score_trees(*zip(*short, strict=True)).to_json()["f1"], scores["exact"])
+    short = [number for number, tree in enumerate(gold) if len(tree.words()) <= SHORT]
+    of_short = latree.score_trees([gold[number] for number in short], [guesses[number] for number in short])
+    return Score(scores["f1"], of_short.to_json()["f1"], scores["exact"])
 
 
 def members(model: Any) -> Iterator[tuple[str, Any]]:
