@@ -23,10 +23,12 @@ from latree.inference.sampling import sample_derivation
 from latree.inference.subtypes import History
 from latree.inference.sweep import inside_only
 from latree.inference.viterbi import viterbi_edges
-from latree.kinds.lvg import LvgOptions
+from latree.kinds.lvg import LvgOptions, read_rounds
 from latree.kinds.lvg.model import Lvg
 from latree.kinds.model import Trouble
 from latree.kinds.search import Attempt, Search
+from latree.learning.checkpoint import Checkpoint
+from latree.learning.loop import Training
 from latree.text.binary import Node
 from tests.enumerate import PHRASES, ROOT, TAGS, weights_of
 from tests.forests import all_edge_sets, subtype_weights
@@ -308,3 +310,40 @@ def test_trimming_by_nothing_changes_nothing(model: Lvg, dev: list[Tree]) -> Non
     assert np.isclose(
         model.trimmed(words=0.0, rules=0.0, unsplit=0.0).parse(words).log_marginal, model.parse(words).log_marginal
     )
+
+
+# -- how many rounds
+
+
+def test_the_round_that_is_best_on_held_out_trees_is_kept(dev: list[Tree], tmp_path: Path) -> None:
+    scores = {1: 1.0, 2: 3.0, 3: 2.0, 4: 2.5, 5: 9.0}  # the fifth comes too late to be seen
+    checkpoint = tmp_path / "checkpoint"
+
+    def fit(resume: bool, most: int) -> Lvg:
+        model = Lvg(rounds="auto", options=QUICK)
+
+        def score(one: Lvg) -> float:
+            if one.history.rounds > most:
+                raise KeyboardInterrupt
+            return scores[one.history.rounds]
+
+        model.fit(dev, Training(score=score, checkpoint=Checkpoint(checkpoint, model.identity()), resume=resume))
+        return model
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(resume=False, most=3)
+    model = fit(resume=True, most=9)
+    assert model.training["steps"] == {"unit": "round", "kept": 2, "scores": [1.0, 3.0, 2.0, 2.5]}
+    assert model.history.rounds == 2
+    np.testing.assert_array_equal(model.theta, Lvg(rounds=2, options=QUICK).fit(dev).theta)
+
+
+def test_rounds_cannot_be_chosen_without_held_out_trees(dev: list[Tree]) -> None:
+    with pytest.raises(LatreeError, match="--rounds auto needs trees kept apart"):
+        Lvg(rounds="auto", options=QUICK).fit(dev)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "x", "1.5", ""])
+def test_what_is_no_number_of_rounds(text: str) -> None:
+    with pytest.raises(LatreeError, match="is no number of rounds; give 1 or more, or auto"):
+        read_rounds(text)

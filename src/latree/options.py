@@ -50,6 +50,7 @@ class About:
     shown: str | None = None  # the default in words
     tagger: Any = SAME  # a tagger's default
     read: Callable[[str], Any] | None = None  # makes the value of what the user writes
+    metavar: str | None = None  # what stands for a value in the help, where its type does not say it
     preset: Preset | None = None  # of a switch: what it sets beside itself
 
 

@@ -48,7 +48,8 @@ class Setting(NamedTuple):
     def metavar(self) -> str | None:
         """What stands for a value in the help; None where typer lists the choices."""
         words = {int: "N", float: "X", str: "NAME"}
-        return next((word for kind, word in words.items() if self.kind in (kind, kind | None)), None)
+        by_type = (word for kind, word in words.items() if self.kind in (kind, kind | None))
+        return self.about.metavar or next(by_type, None)
 
     def parameter(self) -> Parameter:
         """The parameter that typer makes an option of; its value is None where the user says nothing."""
@@ -130,6 +131,12 @@ def parameters_for(kind: Kind) -> list[Parameter]:
     return [*(one.parameter() for one in first), *hidden]
 
 
+def _read(setting: Setting, value: Any) -> Any:
+    """The value of what a user wrote; what is no text is one already."""
+    make = setting.about.read
+    return value if make is None or not isinstance(value, str) else make(value)
+
+
 def options_from(kind: Kind, values: Mapping[str, Any], *, tags: bool) -> ModelOptions:
     """Make the options of a parser or a tagger from what the user wrote; what has no effect is a misunderstanding."""
     mine = settings_of(kind)
@@ -141,8 +148,7 @@ def options_from(kind: Kind, values: Mapping[str, Any], *, tags: bool) -> ModelO
             raise typer.BadParameter(f"{flag} is for {names}; {kind.name} has no use for it")
     start = kind.trained_options.for_tagger() if tags else kind.trained_options()
     start = start.given({name: True for name in said if mine[name].about.preset is not None}, tags=tags)
-    read = {mine[name]: mine[name].about.read for name in said}
-    changes = {one.path: said[one.name] if make is None else make(said[one.name]) for one, make in read.items()}
+    changes = {mine[name].path: _read(mine[name], value) for name, value in said.items()}
     options = changed(start, changes)
     for path in changes:
         if why := hindrance(options, path, tags=tags, spell=partial(_flag_at, kind)):

@@ -86,7 +86,8 @@ class Trainee(ABC):
     unit: ClassVar[str] = "step"
     growth: ClassVar[float] = 1.0  # how much longer a step takes than the one before, about
     scored: ClassVar[bool] = True  # whether every step is scored on held-out data, where there is any
-    keeps_best: ClassVar[bool] = False  # whether the step of the best score is kept in the end, else the last
+    patience: ClassVar[int | None] = None  # steps after the best that are taken where that is kept; None: all
+    keeps_best: bool = False  # whether the step of the best score is kept in the end, else the last
     model: Any
 
     @property
@@ -145,6 +146,7 @@ class _Best:
     """The best step so far."""
 
     score: float = -math.inf
+    step: int = 0
     learned: Arrays = field(default_factory=dict)
     about: Header = field(default_factory=dict)  # what the model said of its training then
 
@@ -157,6 +159,7 @@ class _Loop:
     treebank: str = ""  # its fingerprint
     done: int = 0  # steps
     judged: int = 0  # the last step that was scored
+    scores: list[float] = field(default_factory=list)  # of every step
     best: _Best = field(default_factory=_Best)
 
     def run(self) -> None:
@@ -164,7 +167,7 @@ class _Loop:
         self.training.announce("training")
         if self.judged < self.done:  # the training was cut short while it was scored
             self._judge()
-        while self.done < self.trainee.steps:
+        while self.done < self.trainee.steps and not self._is_late():
             outcome = self.trainee.step(self.done + 1, self.rng, self._tell)
             self.done += 1
             self._write()
@@ -172,7 +175,8 @@ class _Loop:
             self._judge()
         if self.best.learned:
             self.trainee.adopt(self.best.learned)
-            self.trainee.model.training = self.best.about
+            chosen = {"unit": self.trainee.unit, "kept": self.best.step, "scores": self.scores}
+            self.trainee.model.training = self.best.about | {"steps": chosen}
         self.trainee.finish(self.training.score, self.best.score)
 
     def _start(self) -> None:
@@ -184,9 +188,16 @@ class _Loop:
             self.trainee.begin(self.rng, self.training)
             return
         self.done, self.rng, self.judged = standing.done, standing.rng, standing.notes["judged"]
-        self.best = _Best(standing.notes["score"], part_of("best.", standing.arrays), standing.notes["about"])
+        notes = standing.notes
+        self.scores = notes["scores"]
+        self.best = _Best(notes["score"], notes["best"], part_of("best.", standing.arrays), notes["about"])
         self.trainee.model.training |= standing.header["training"]
         self.trainee.resume(replace(standing, arrays=part_of("state.", standing.arrays)), self.training)
+
+    def _is_late(self) -> bool:
+        """Whether so many steps in a row were no better that none is expected to be."""
+        patience = self.trainee.patience
+        return patience is not None and self.best.step > 0 and self.done >= self.best.step + patience
 
     def _tell(self, progress: Progress, number: int | None = None) -> None:
         trainee = self.trainee
@@ -199,8 +210,9 @@ class _Loop:
             return
         model, score = self.trainee.model, self.training.score(self.trainee.model)
         self.judged = self.done
+        self.scores.append(round(score, 4))
         if self.trainee.keeps_best and self.trainee.counts(self.done) and score > self.best.score:
-            self.best = _Best(score, self.trainee.learned(), dict(model.training))
+            self.best = _Best(score, self.done, self.trainee.learned(), dict(model.training))
         self._write()
 
     def _write(self) -> None:
@@ -208,7 +220,8 @@ class _Loop:
             return
         arrays = {f"state.{name}": array for name, array in self.trainee.state().items()}
         arrays |= {f"best.{name}": array for name, array in self.best.learned.items()}
-        notes = {"judged": self.judged, "score": self.best.score, "about": self.best.about}
+        best = {"score": self.best.score, "best": self.best.step, "about": self.best.about}
+        notes = {"judged": self.judged, "scores": self.scores, **best}
         standing = Standing(self.done, self.rng, arrays, notes)
         self.training.checkpoint.write(self.trainee.model, self.treebank, standing)
 

@@ -12,6 +12,17 @@ from latree.options import Options, constant, option
 
 _EM: dict[str, Any] = {"estimator": "em"}
 _MERGES = _EM | {"subtypes": None}
+AUTO: Literal["auto"] = "auto"
+MOST_ROUNDS = 7  # with AUTO, which ends before where held-out trees are parsed no better
+
+
+def read_rounds(text: str) -> int | Literal["auto"]:
+    """Read what a user writes for a number of rounds."""
+    if text == AUTO:
+        return AUTO
+    if not text.isdecimal() or int(text) < 1:
+        raise LatreeError(f"{text} is no number of rounds; give 1 or more, or {AUTO}")
+    return int(text)
 
 
 def doublings(subtypes: int) -> int:
@@ -51,12 +62,14 @@ class VariationalOptions(Options):
 class LvgOptions(TreebankOptions):
     """How subtypes are found; the constants of a round are the Berkeley parser's."""
 
-    rounds: int = option(
+    rounds: int | Literal["auto"] = option(
         4,
-        "Rounds of training: each splits every subtype in two and takes back the splits that help least.",
-        least=1,
+        "Rounds of training: each splits every subtype in two and takes back the splits that help least.  auto: as "
+        "long as they help on --dev, and the round that is best there is kept.",
         only="parser",
         needs=_MERGES,
+        read=read_rounds,
+        metavar="N|auto",
     )
     subtypes: int | None = option(
         None,
@@ -108,13 +121,22 @@ class LvgOptions(TreebankOptions):
     def __post_init__(self) -> None:
         if self.subtypes is not None:
             doublings(self.subtypes)
+        if self.rounds != AUTO and self.rounds < 1:
+            raise LatreeError(f"{self.rounds} is no number of rounds; give 1 or more, or {AUTO}")
 
     @property
     def planned_rounds(self) -> int:
         """How many rounds a training takes."""
         if self.estimator == "variational":
             return doublings(self.prior.truncation)
-        return self.rounds if self.subtypes is None else doublings(self.subtypes)
+        if self.subtypes is not None:
+            return doublings(self.subtypes)
+        return MOST_ROUNDS if self.rounds == AUTO else self.rounds
+
+    @property
+    def seeks_rounds(self) -> bool:
+        """Whether held-out data say how many rounds there are."""
+        return self.estimator == "em" and self.subtypes is None and self.rounds == AUTO
 
 
 KIND = Kind(

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from latree.arrays import Floats
+from latree.arrays import Floats, Longs
+from latree.errors import LatreeError
 from latree.files import Arrays, compact
 from latree.inference.subtypes import History, Layout
 from latree.kinds.lvg.smoothing import Smoother
@@ -25,11 +26,13 @@ class Rounds(Trainee):
 
     unit = "round"
     growth = 1.6  # twice the subtypes, half of which are merged, and rules whose weights vanish
+    patience = 2
     model: Subtyped
 
     def __init__(self, model: Subtyped, treebank: LatentTreebank, counts: Floats, unsplit: Lexicon) -> None:
         """`counts` are those of the grammar's rules, `unsplit` is the lexicon of tags without subtypes."""
         self.model, self.treebank, self.rule_counts, self.unsplit = model, treebank, counts, unsplit
+        self.keeps_best = model.options.seeks_rounds
 
     @property
     def steps(self) -> int:
@@ -39,12 +42,17 @@ class Rounds(Trainee):
         return self.treebank.fingerprint
 
     def begin(self, rng: np.random.Generator, training: Training) -> None:
+        if self.keeps_best and training.score is None:
+            raise LatreeError("--rounds auto needs trees kept apart to choose by; give --dev, or a number of rounds")
         self._take(first_grammar(self.treebank, self.rule_counts, self.model.options, rng))
 
     def resume(self, standing: Standing, training: Training) -> None:
         history = History.from_arrays(standing.model, int(standing.header["rounds"]))
-        layout = Layout(self.treebank.grammar, standing.model["size"])
-        self._take(Refined(layout, standing.arrays["theta"], standing.arrays["emissions"], history))
+        self._take(self._grammar(standing.arrays, standing.model["size"], history))
+
+    def _grammar(self, arrays: Arrays, size: Longs, history: History) -> Refined:
+        """A grammar whose weights `state` gave."""
+        return Refined(Layout(self.treebank.grammar, size), arrays["theta"], arrays["emissions"], history)
 
     def step(self, number: int, rng: np.random.Generator, watch: Watch) -> Progress:
         latest = Progress("", 0, 0, -np.inf)
@@ -87,3 +95,12 @@ class Rounds(Trainee):
 
     def state(self) -> Arrays:
         return {"theta": self.grammar.theta, "emissions": self.grammar.emissions}
+
+    def learned(self) -> Arrays:
+        history = self.grammar.history
+        sizes = {"size": self.grammar.layout.size, "rounds": np.array([history.rounds])}
+        return self.state() | history.to_arrays() | sizes
+
+    def adopt(self, learned: Arrays) -> None:
+        history = History.from_arrays(learned, int(learned["rounds"][0]))
+        self._take(self._grammar(learned, learned["size"], history))
