@@ -15,7 +15,7 @@ from latree.cli import STYLE, common, kind_options, training
 from latree.errors import LatreeError
 from latree.kinds.options import TagOptions
 from latree.kinds.registry import Kind, model_class, trained_kinds
-from latree.text.formats import Format, detect_format, open_text
+from latree.text.formats import Column, Format, detect_format, open_text
 
 HELP = """Train a model on a treebank and write it to one file.
 
@@ -104,6 +104,47 @@ def _add_command(kind: Kind) -> None:
 
 for _kind in trained_kinds():
     _add_command(_kind)
+
+
+# -- the best of several kinds
+
+_NEEDED_DEV = typer.Option(
+    ..., "--dev", metavar="FILE", help="Trees or tagged sentences kept apart, which decide what is best."
+)
+_MINUTES = typer.Option(10.0, "--minutes", min=0.1, metavar="M", help="How long it may take.")
+_LABELS = typer.Option(
+    "penn", "--labels", metavar="NAME", help="How the treebank's labels are read, as for other kinds of parsers."
+)
+_COLUMN = typer.Option(None, "--column", help="Which tags of a CoNLL-U file a tagger learns.")
+_TRIALS = typer.Option(False, "--resume", help="Go on with trials that were cut short; the time they took counts.")
+_BEST_EXAMPLE = "Example: latree train best train.mrg --dev dev.mrg -o best.latree --minutes 30 --jobs 2"
+
+
+@app.command("best", epilog=_BEST_EXAMPLE)
+def best(
+    treebank: list[str] = typer.Argument(..., metavar="TREEBANK", help="Files of trees in brackets, or of CoNLL-U."),
+    output: Path = _OUTPUT,
+    dev: str = _NEEDED_DEV,
+    minutes: float = _MINUTES,
+    jobs: int = typer.Option(1, "--jobs", min=1, metavar="N", help="Trials that go on side by side."),
+    form: Format | None = common.TREEBANK_FORMAT,
+    column: Column | None = _COLUMN,
+    labels: str = _LABELS,
+    resume: bool = _TRIALS,
+    quiet: bool = _QUIET,
+) -> None:
+    """The best model in a given time, of several kinds and seeds.
+
+    Trains one after the other, says what each does on --dev, and writes what is best there: for trees the product of
+    all that help, for tags a tagger."""
+    from latree.cli.best import train_best  # compiled code is not for who asks for help
+
+    _check_output(output)
+    _check_dev(treebank, dev, form)
+    tags = _is_conllu(treebank, form)
+    if column is not None and not tags:
+        raise typer.BadParameter("--column is for taggers; a parser has no use for it")
+    train_best(treebank, output, dev, minutes, jobs, form, column, labels, resume, quiet, tags)
 
 
 # -- what is checked before the training, and not after

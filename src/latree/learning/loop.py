@@ -62,6 +62,7 @@ class Training:
     resume: bool = False  # go on from the checkpoint, where there is one
     jobs: int = 1  # processes, where a training can use several
     announce: Callable[[str], None] = lambda stage: None  # hears what begins that takes time and is no part of a step
+    enough: Callable[[], bool] = lambda: False  # asked before every step but the first, whether to leave it at that
 
     def inside(self, part: str) -> Training:
         """How a part of the model is trained: it is not scored, and shares the checkpoint's file."""
@@ -72,6 +73,7 @@ class Training:
             score=None,
             checkpoint=checkpoint,
             announce=lambda stage: self.announce(f"{part}: {stage}"),
+            enough=lambda: False,
         )
 
 
@@ -195,8 +197,10 @@ class _Loop:
         self.trainee.resume(replace(standing, arrays=part_of("state.", standing.arrays)), self.training)
 
     def _is_late(self) -> bool:
-        """Whether so many steps in a row were no better that none is expected to be."""
+        """Whether so many steps in a row were no better that none is expected to be, or there is no time for more."""
         patience = self.trainee.patience
+        if self.done and self.training.enough():
+            return True
         return patience is not None and self.best.step > 0 and self.done >= self.best.step + patience
 
     def _tell(self, progress: Progress, number: int | None = None) -> None:

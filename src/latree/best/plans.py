@@ -1,0 +1,134 @@
+"""What is worth trying, in which order: for parsers settings first, then members of a product; for taggers kinds."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from latree.best.trials import Outcome, Trial
+from latree.kinds.fine_tags import FineTags
+from latree.text.tree import Tree
+
+Done = Mapping[str, Outcome]  # by the names of trials
+
+MARGIN = 0.2  # points by which a setting must be better: less is what another seed may give
+SETTINGS: dict[str, dict[str, Any]] = {
+    "one sister": {"binarization.horizontal": 1},
+    "parents": {"binarization.vertical": 2},
+    "from the left": {"binarization.direction": "left"},
+    "fewer merged": {"merge_fraction": 0.3},
+}
+FINE = {"parts of tags": {"fine": "auto"}}
+MOST_SEEDS = 8  # grammars that differ in nothing else
+TIMES = {"gm-lveg": 7.0, "lvg-d": 6.0}  # that a training takes about, in those of a grammar with subtypes
+FIRST_SHARE, SETTINGS_SHARE = 0.5, 0.35  # of all the time, by which the first trial and those of settings must be done
+
+
+class Step(NamedTuple):
+    """A trial, and the share of all the time by which it must be done."""
+
+    trial: Trial
+    share: float = 1.0
+
+
+class Plan(ABC):
+    """What to try next, given what came of the trials before."""
+
+    @abstractmethod
+    def steps(self, done: Done, running: Sequence[str]) -> Iterator[Step]:
+        """What could be begun now, the best first; trials that are done or running may be among them."""
+
+    @abstractmethod
+    def expected(self, trial: Trial, done: Done) -> float:
+        """How many seconds a trial is going to take, by what others took."""
+
+    @abstractmethod
+    def members(self, done: Done) -> list[Outcome]:
+        """The trials whose models may be used, the best first."""
+
+
+class ParserPlan(Plan):
+    """A grammar with subtypes, as long as rounds help; other settings of it; then, with the best of these, grammars of
+    other seeds and kinds, which make other mistakes and can be multiplied."""
+
+    first = Trial("first", "lvg", {"rounds": "auto"})
+
+    def __init__(self, trees: Sequence[Tree]) -> None:
+        has_parts = FineTags.of(trees, "auto") is not None
+        self.settings = (FINE if has_parts else {}) | SETTINGS
+
+    def steps(self, done: Done, running: Sequence[str]) -> Iterator[Step]:
+        yield Step(self.first, FIRST_SHARE)
+        if self.first.name not in done:
+            return
+        settings = [self._with_setting(name, done) for name in self.settings]
+        if not any(trial.name in done or trial.name in running for trial in self._seeds(done)):
+            yield from (Step(trial, SETTINGS_SHARE) for trial in settings)
+            if any(trial.name in running for trial in settings):
+                return
+        yield from (Step(trial) for trial in self._others(done))
+
+    def _rounds(self, done: Done) -> int:
+        return int(done[self.first.name].steps["kept"])
+
+    def _with_setting(self, name: str, done: Done) -> Trial:
+        return Trial(name, "lvg", self.settings[name] | {"rounds": self._rounds(done)})
+
+    def chosen(self, done: Done) -> Outcome:
+        """The setting that all members have."""
+        tried = [done[name] for name in self.settings if name in done]
+        best, first = max(tried, key=lambda one: one.score, default=None), done[self.first.name]
+        return best if best is not None and best.score >= first.score + MARGIN else first
+
+    def _shared(self, done: Done) -> dict[str, Any]:
+        return dict(self.settings.get(self.chosen(done).trial.name, {}))
+
+    def _seeds(self, done: Done) -> list[Trial]:
+        """Grammars of other seeds, a round more than is best for one alone: a product evens out what is too fine."""
+        changes = self._shared(done) | {"rounds": self._rounds(done) + 1}
+        return [Trial(f"seed {seed}", "lvg", changes | {"seed": seed}) for seed in range(1, MOST_SEEDS)]
+
+    def _others(self, done: Done) -> list[Trial]:
+        seeds, shared = self._seeds(done), self._shared(done) | {"spans": True}
+        shared.pop("merge_fraction", None)  # of the grammar with subtypes alone
+        vectors = Trial("vectors", "gm-lveg", shared, pruner=self.chosen(done).trial.name)
+        weights = Trial("weights", "lvg-d", shared, pruner=seeds[0].name)
+        return [*seeds[:2], vectors, seeds[2], *([weights] if seeds[0].name in done else []), *seeds[3:]]
+
+    def expected(self, trial: Trial, done: Done) -> float:
+        same = [one.seconds for name, one in done.items() if one.trial.kind == trial.kind and name != self.first.name]
+        if same:
+            return max(same)
+        grammar = max([one.seconds for one in done.values() if one.trial.kind == "lvg"], default=0.0)
+        return TIMES.get(trial.kind, 1.0) * grammar
+
+    def members(self, done: Done) -> list[Outcome]:
+        names = {self.chosen(done).trial.name, *(trial.name for trial in self._others(done))}
+        return _ranked(one for name, one in done.items() if name in names)
+
+
+class TaggerPlan(Plan):
+    """Every kind of tagger; the best one is it."""
+
+    subtypes = (4, 16)
+
+    def steps(self, done: Done, running: Sequence[str]) -> Iterator[Step]:
+        yield Step(Trial("first", "hmm"))
+        grammars = [Trial(f"{n} subtypes", "lvg", {"subtypes": n}) for n in self.subtypes]
+        yield from map(Step, grammars)
+        yield Step(Trial("vectors", "gm-lveg"))
+        best = _ranked(done[trial.name] for trial in grammars if trial.name in done)
+        if len(best) == len(grammars):
+            yield Step(Trial("weights", "lvg-d", {}, pruner=best[0].trial.name))
+
+    def expected(self, trial: Trial, done: Done) -> float:
+        grammar = max([one.seconds for one in done.values() if one.trial.kind == "lvg"], default=0.0)
+        return TIMES.get(trial.kind, 1.0) * grammar
+
+    def members(self, done: Done) -> list[Outcome]:
+        return _ranked(done.values())[:1]
+
+
+def _ranked(outcomes: Any) -> list[Outcome]:
+    return sorted(outcomes, key=lambda one: -one.score)

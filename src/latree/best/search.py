@@ -1,0 +1,150 @@
+"""Trials, one after the other or side by side, until the time is over; then the product of those that help."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from typing import Any
+
+from latree.best.plans import ParserPlan, Plan, TaggerPlan
+from latree.best.trials import Data, Outcome, Task, Trial, earlier, run
+from latree.errors import LatreeError
+from latree.kinds.product.model import Product
+from latree.kinds.registry import load
+from latree.parallel import Pool
+
+Tell = Callable[[str], None]
+
+
+class Search:
+    """The search for the best model; `run` gives it."""
+
+    def __init__(self, task: Task, jobs: int, seconds: float, tell: Tell) -> None:
+        self.task, self.jobs, self.seconds, self.tell = task, jobs, seconds, tell
+        self.started, self.stage = time.monotonic(), "reading the treebank"
+        self.data = Data(task)
+        self.plan: Plan = ParserPlan(self.data.train) if task.column is None else TaggerPlan()
+        self.done: dict[str, Outcome] = {}
+        self.failed: set[str] = set()
+        self.running: dict[Future[Outcome], Trial] = {}
+
+    @property
+    def elapsed(self) -> float:
+        return time.monotonic() - self.started
+
+    @property
+    def figure(self) -> str:
+        return "F1" if self.task.column is None else "tags"
+
+    def line(self) -> str:
+        """What goes on, for people who wait."""
+        names = ", ".join(trial.name for trial in self.running.values()) or self.stage
+        left = max(self.seconds - self.elapsed, 0.0) / 60
+        return f"training {names}; {left:.0f} min left" if self.running else names
+
+    # -- trials
+
+    def run(self) -> Any:
+        """Train and choose; the model is a product where several are better than one."""
+        self.task.folder.mkdir(exist_ok=True)
+        with Pool(self.jobs, Data, self.task) as pool:
+            while self._begin(pool) or self.running:
+                self._finish()
+        if not self.done:
+            raise LatreeError("no trial came to an end; see above")
+        self.stage = "choosing"
+        return self._compose()
+
+    def _begin(self, pool: Pool) -> bool:
+        """Start what there are workers for, or take over what was done before; whether there was anything."""
+        begun = False
+        while len(self.running) < self.jobs and (trial := self._next()) is not None:
+            begun = True
+            if (known := earlier(trial, self.task)) is not None:
+                self.started -= known.seconds / self.jobs  # that time is spent
+                self._take(known, "done before")
+            else:
+                self.running[pool.submit(run, trial, self._time_for(trial))] = trial
+        return begun
+
+    def _next(self) -> Trial | None:
+        """The best trial that is neither done nor running and would end in time; the first one is always tried."""
+        names = [trial.name for trial in self.running.values()]
+        for trial, share in self.plan.steps(self.done, names):
+            if trial.name in self.done or trial.name in names or trial.name in self.failed:
+                continue
+            if (
+                not self.done
+                or self.plan.expected(trial, self.done) <= share * self.seconds - self.elapsed - self._rest()
+            ):
+                return trial
+        return None
+
+    def _time_for(self, trial: Trial) -> float:
+        share = next(share for one, share in self.plan.steps(self.done, ()) if one.name == trial.name)
+        return share * self.seconds - self.elapsed - self._rest()
+
+    def _rest(self) -> float:
+        """Seconds that choosing will take: products of two, three and more are scored, each slower than the last."""
+        most = len(self.done) + 1 if self.done and self.task.column is None else 1
+        scoring = max((one.scoring for one in self.done.values()), default=0.0)
+        return scoring * most * (most + 1) / 2 / self.jobs
+
+    def _finish(self) -> None:
+        """Wait until one of the trials ends, and take in what came of it."""
+        ended, _ = wait(self.running, return_when=FIRST_COMPLETED)
+        for future in ended:
+            trial = self.running.pop(future)
+            try:
+                self._take(future.result(), "")
+            except LatreeError as error:
+                if not self.done:
+                    raise
+                self.failed.add(trial.name)
+                self.tell(f"{trial.name}: left out: {error}")
+
+    def _take(self, outcome: Outcome, remark: str) -> None:
+        trial = outcome.trial
+        self.done[trial.name] = outcome
+        options = [f"{name.rpartition('.')[2]} {value}" for name, value in trial.changes.items()]
+        kept = f", {outcome.steps['unit']} {outcome.steps['kept']} kept" if outcome.steps else ""
+        what = ", ".join([trial.kind, *options])
+        told = remark or f"{outcome.seconds:.0f} s"
+        self.tell(f"{trial.name} ({what}): {self.figure} {outcome.score:.2f}{kept}, {told}")
+
+    # -- the choice
+
+    def _compose(self) -> Any:
+        """Multiply the best model with others, one after the other, that make it better on dev."""
+        ranked = self.plan.members(self.done)
+        best, members = ranked[0].score, [ranked[0].trial]
+        models = [self._model(members[0])]
+        for outcome in ranked[1:]:
+            if self.elapsed > self.seconds:
+                self.tell("the time is over; other trials are left out of the product")
+                break
+            models.append(self._model(outcome.trial))
+            together = self.data.score(Product(models), self.jobs)
+            taken = together > best
+            self.tell(
+                f"with {outcome.trial.name}: {self.figure} {together:.2f} ({together - best:+.2f})"
+                f"{'' if taken else ', left out'}"
+            )
+            if taken:
+                best = together
+                members.append(outcome.trial)
+            else:
+                models.pop()
+        model = Product(models) if len(models) > 1 else models[0]
+        trials = {name: {"score": one.score, "seconds": round(one.seconds)} for name, one in self.done.items()}
+        model.training |= {"members": [trial.name for trial in members], "trials": trials, "score": best}
+        return model
+
+    def _model(self, trial: Trial) -> Any:
+        return load(trial.file(self.task.folder))
+
+    def forget(self) -> None:
+        """Remove the models of the trials."""
+        shutil.rmtree(self.task.folder, ignore_errors=True)
