@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from latree import Tree
+from latree.kinds.gm_lveg.model import GmLvegTagger
+from latree.kinds.lvg_d.model import LvgDTagger
 from latree.lexicon.guesser import _PENALTY, Guesser, _fit, _table, features
 from latree.lexicon.options import LexiconOptions
 from latree.lexicon.signatures import Token
@@ -121,3 +127,31 @@ def test_no_rare_words_no_guesser() -> None:
     words = Lexicon.count([[("the", 0)] * 30], 1, "features", LexiconOptions(rare=3))
     assert words.guesser is None
     assert words.emissions(["unheard"])[0, 0] > 0
+
+
+def test_letters_beyond_the_class() -> None:
+    """Times what the class says, their odds are what the guesser says."""
+    words = lexicon()
+    assert words.guesser is not None
+    for word in ("wating", "unworag"):
+        by_class = words._signature_posterior[words._signature_row(word, False)]
+        product = by_class * np.exp(words.beyond_class(word, False))
+        assert_allclose(product / product.sum(), words.guesser.guess(word, False, words.is_known), rtol=1e-6)
+    assert not replace(words, guesser=None).beyond_class("wating", False).any()
+
+
+@pytest.mark.parametrize("make", [lambda: GmLvegTagger(epochs=1), lambda: LvgDTagger(epochs=1, iterations=2)])
+def test_letters_of_words_that_go_by_their_class_are_factors(make: Callable[[], Any], dev: list[Tree]) -> None:
+    """With and without them, log P(T, w) differs by the letters of the words."""
+    model = make().fit(dev)
+    known, tags = dev[0].words()[0], range(len(model.grammar.tags))
+    first = [symbol.label for symbol in model.grammar.tags].index(dev[0].tags()[0])
+    letters = model.letters([known, "zzxing"])
+    assert not letters[0].any()
+    assert letters[1].any()
+    with_letters = np.array([model.log_prob_tags([known, "zzxing"], [first, tag]) for tag in tags])
+    model.heeds_letters = False
+    without = np.array([model.log_prob_tags([known, "zzxing"], [first, tag]) for tag in tags])
+    possible = np.isfinite(without)
+    assert possible.any()
+    assert_allclose(with_letters[possible] - without[possible], letters[1][possible], atol=1e-9)

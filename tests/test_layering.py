@@ -14,7 +14,15 @@ from latree.kinds.registry import all_kinds
 SOURCE = Path(__file__).parents[1] / "src"
 FIRST_ROW = {"errors", "arrays", "jit", "files", "options", "parallel"}
 LEAVES = FIRST_ROW | {"data"}  # modules that know no room
-STOREYS = (("text",), ("lexicon",), ("inference",), ("learning",), ("kinds",), ("compare", "importers", "best"), ("cli",))
+STOREYS = (
+    ("text",),
+    ("lexicon",),
+    ("inference",),
+    ("learning",),
+    ("kinds",),
+    ("compare", "importers", "best"),
+    ("cli",),
+)
 ASIDE = {"scoring": {"text"}, "report": set[str]()}  # what they see; seen from kinds up
 FLAT = {"__init__", "__main__"} | FIRST_ROW
 

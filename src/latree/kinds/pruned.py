@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from latree.arrays import Longs
+from latree.arrays import Floats, Longs
 from latree.errors import LatreeError
 from latree.files import Arrays, Header, ModelFile, part_of
 from latree.inference.forest import Forest, Piece, UnknownRuleError, anchors, assemble, from_trees
@@ -65,6 +65,7 @@ class PrunedModel(ForestModel[Any]):
     pruner: Model  # of the same grammar
     lexical: LexicalRules
     joint: bool = False  # decode by the product with the pruner's posteriors
+    heeds_letters: ClassVar[bool] = False  # whether words of a class are told apart by their letters
     certifies = False
     own_name: ClassVar[str]  # of what is not the pruner, for messages
     _continues = "epochs"
@@ -77,6 +78,15 @@ class PrunedModel(ForestModel[Any]):
     @abstractmethod
     def make_pruner(self) -> Model:
         """Make the pruner that the options describe."""
+
+    def letters(self, words: Sequence[str]) -> Floats:
+        """[words, tags] what the letters of words that go by their class say of their tags beyond it, as logs."""
+        table = np.zeros((len(words), len(self.grammar.tags)))
+        if self.heeds_letters:
+            for position, word in enumerate(words):
+                if self.lexical.by_class_alone(word):
+                    table[position] = self.pruner.lexicon.beyond_class(word, position == 0)
+        return table
 
     # -- training
 
@@ -299,6 +309,7 @@ class PrunedTagger(PrunedModel, Tagger):
     """Learns from tagged sentences, (words, tags)."""
 
     for_people = (*Tagger.for_people, "pruner")
+    heeds_letters = True  # parsers do no better for it
     pruner: Tagger
     run_options = (*Tagger.run_options, "joint")
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -144,7 +144,7 @@ class SpanModel(PrunedModel):
         """The units and places of a sentence's words."""
         return self.lexical.units_of(tokens), np.arange(len(tokens))
 
-    def potentials(self, forest: Forest, reading: SpanReading) -> Potentials:
+    def potentials(self, forest: Forest, reading: Any) -> Potentials:
         """What every item's span weighs."""
         if self.spans is None:
             return NO_POTENTIALS

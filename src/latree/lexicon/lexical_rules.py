@@ -71,6 +71,10 @@ class LexicalRules:
         """Whether training held the word."""
         return word in self.rare or word in self._rows
 
+    def by_class_alone(self, word: str) -> bool:
+        """Whether a word has no rules of its own."""
+        return word not in self._rows
+
     @cached_property
     def _rows(self) -> dict[str, Longs]:
         """The rules of every unit, one under each tag, NONE where there is none."""

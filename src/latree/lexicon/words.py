@@ -29,6 +29,7 @@ Integers = NDArray[np.int64]
 Sentences = Sequence[Sequence[tuple[str, int]]]
 
 _CACHE_BYTES = 1 << 26
+_LEAST, _MOST_ODDS = 1e-9, 5.0  # a probability, and a log of odds: letters alone rule no tag out
 # How a file keeps them: counts have seven digits, which whole numbers need and expected ones are cut to.
 _ARRAYS: dict[str, Any] = {
     "word_ptr": np.int32,
@@ -250,6 +251,16 @@ class Lexicon:
         factor = np.divide(guess, by_tag, out=np.zeros_like(guess), where=by_tag > 0)
         scaled: Floats = by_class * np.repeat(factor, np.diff(self.tag_columns))
         return scaled / np.sum(scaled)
+
+    def beyond_class(self, word: str, first: bool) -> Floats:
+        """log P(t | letters) / P(t | class), [tags whole]: what a word's letters say of its tag that its class does
+        not; nothing without a guesser."""
+        by_class: Floats = self._signature_posterior[self._signature_row(word, first)]
+        if self.guesser is None:
+            return np.zeros(max(len(self.tag_columns) - 1, self.tags))
+        by_tag = np.add.reduceat(by_class, self.tag_columns[:-1])
+        odds = np.maximum(self.guesser.guess(word, first, self.is_known), _LEAST) / np.maximum(by_tag, _LEAST)
+        return np.clip(np.log(odds), -_MOST_ODDS, _MOST_ODDS)
 
     def _signature_row(self, word: str, first: bool) -> int:
         """The row of a word's signature; the last row stands for signatures without counts."""

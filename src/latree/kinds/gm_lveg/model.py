@@ -23,6 +23,7 @@ from latree.inference.gaussian.mixtures import Components, Mixtures, no_statisti
 from latree.inference.gaussian.seen import Seen, infer_seen, log_z_seen, see
 from latree.inference.gaussian.slots import ABSENT, global_rules
 from latree.inference.gaussian.sweeps import GaussianInference
+from latree.inference.potentials import Potentials
 from latree.kinds.gm_lveg import GmLvegOptions
 from latree.kinds.gm_lveg.start import Cube, Start, from_subtypes, from_treebank, make_components
 from latree.kinds.gm_lveg.training import Batch, Epochs, component_limit
@@ -44,6 +45,7 @@ class GaussianReading(SpanReading):
     """Lexical rules have numbers; which components they have is for inference to look up."""
 
     rule: Longs  # [words, tags] the lexical rule of each, numbered after the grammar's rules; NONE where there is none
+    letters: Floats  # [words, tags] logs of factors
 
 
 class GaussianModel(SpanModel):
@@ -116,6 +118,9 @@ class GaussianModel(SpanModel):
             forest = restrict(forest, global_rules(forest, entry_rule) != ABSENT)
         seen = [see(one, entry_rule, self.components.size, self.options.apart) for one in (gold, forest)]
         batch = Batch.of(seen[0], seen[1], len(examples), self.components)
+        if self.heeds_letters:
+            letters = Potentials(entry=np.concatenate([self.letters(one.words).ravel() for one in examples]))
+            batch = batch._replace(letters=(letters.on_edges(gold), letters.on_edges(forest)))
         if self.spans is None:
             return batch
         words = self.words_of_all(examples)
@@ -129,7 +134,13 @@ class GaussianModel(SpanModel):
     # -- search
 
     def read(self, tokens: Sequence[str]) -> GaussianReading:
-        return GaussianReading(self.pruner.read(tokens), *self.span_reading(tokens), self._rule_numbers(tokens))
+        rules = self._rule_numbers(tokens)
+        return GaussianReading(self.pruner.read(tokens), *self.span_reading(tokens), rules, self.letters(tokens))
+
+    def potentials(self, forest: Forest, reading: GaussianReading) -> Potentials:
+        """What spans weigh, and letters."""
+        spans = super().potentials(forest, reading)
+        return spans._replace(entry=reading.letters.ravel()) if self.heeds_letters else spans
 
     def _seen(self, forest: Forest, reading: GaussianReading) -> Seen:
         return see(forest, reading.rule.ravel(), self.components.size, self.options.apart)

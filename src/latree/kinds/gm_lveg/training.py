@@ -19,6 +19,7 @@ from latree.inference.gaussian.limits import NO_LIMIT, ComponentLimit
 from latree.inference.gaussian.mixtures import Components, Mixtures
 from latree.inference.gaussian.seen import Seen, infer_seen, rules_in, with_sizes
 from latree.inference.gaussian.sweeps import GaussianInference
+from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.kinds.gm_lveg import GmLvegOptions
 from latree.kinds.gm_lveg.growth import (
     GROWTH,
@@ -64,6 +65,7 @@ class Batch(NamedTuple):
     components: Longs
     slots: Longs
     spans: tuple[Spans, Spans] | None = None  # of gold and all
+    letters: tuple[Potentials, Potentials] = (NO_POTENTIALS, NO_POTENTIALS)  # the same, where there are no spans
 
     @classmethod
     def of(cls, gold: Seen, all_: Seen, sentences: int, components: Components) -> Batch:
@@ -75,7 +77,8 @@ class Batch(NamedTuple):
     def resized(self, components: Components) -> Batch:
         """Make room for other numbers of components in the rules."""
         gold, all_ = (with_sizes(seen, components.size) for seen in (self.gold, self.all))
-        return Batch.of(gold, all_, self.sentences, components)._replace(spans=self.spans)
+        batch = Batch.of(gold, all_, self.sentences, components)
+        return batch._replace(spans=self.spans, letters=self.letters)
 
 
 class Weights(NamedTuple):
@@ -156,7 +159,8 @@ class Learner:
         """Of the gold forests (0) or of all (1), with the gradient by the weights of spans."""
         seen, (mixtures, spans) = (batch.gold, batch.all)[which], self.weights
         if batch.spans is None:
-            return infer_seen(seen, self.components, mixtures, limit=limit), spans
+            letters = batch.letters[which]
+            return infer_seen(seen, self.components, mixtures, limit=limit, potentials=letters), spans
         potentials = batch.spans[which].potentials(spans)
         found = infer_seen(seen, self.components, mixtures, limit=limit, potentials=potentials)
         return found, batch.spans[which].slope(found.posterior)

@@ -22,7 +22,7 @@ from latree.arrays import NONE, Floats, Ints, Longs, ranges, starts
 from latree.inference.forest import Forest, restrict
 from latree.inference.forms.multiscale import MultiScale, leaves_below, tree_sizes
 from latree.inference.forms.sparse import Sparse, sparse, with_entries, zeros_like
-from latree.inference.potentials import NO_POTENTIALS
+from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.inference.subtypes import Layout
 from latree.inference.sweep import infer
 from latree.kinds.lvg_d.refinement import Refinement
@@ -144,13 +144,14 @@ class Batch(NamedTuple):
     all: Forest
     entries: Entries
     spans: tuple[Spans, Spans] | None = None  # of gold and all
+    letters: tuple[Potentials, Potentials] = (NO_POTENTIALS, NO_POTENTIALS)  # the same, where there are no spans
 
     @property
     def sentences(self) -> int:
         return len(self.gold.root)
 
     @classmethod
-    def of(cls, gold: Forest, everything: Forest, own: Longs, joined: Longs) -> Batch:
+    def of(cls, gold: Forest, everything: Forest, own: Longs, joined: Longs, letters: Potentials) -> Batch:
         """`own` and `joined` hold a lexical rule, or NONE, for every word and tag laid end to end."""
         rules = gold.rules
         has_rule = own[np.maximum(everything.rule - rules, 0)] != NONE
@@ -159,8 +160,9 @@ class Batch(NamedTuple):
         pairs, number = np.unique(np.stack([own[used], joined[used]], 1), axis=0, return_inverse=True)
         entry = np.full(len(own), NONE, np.int32)
         entry[used] = number.ravel()
+        factors = (letters.on_edges(gold), letters.on_edges(everything))
         gold, everything = (f._replace(rule=_renumbered(f.rule, rules, entry)) for f in (gold, everything))
-        return cls(gold, everything, Entries(pairs[:, 0], pairs[:, 1]))
+        return cls(gold, everything, Entries(pairs[:, 0], pairs[:, 1]), letters=factors)
 
     def with_spans(self, features: SpanFeatures, words: Words) -> Batch:
         return self._replace(spans=(features.on(self.gold, words), features.on(self.all, words)))
@@ -197,7 +199,7 @@ def _add_batch(batch: Batch, model: LogLinear, weights: Weights, slope: _Slope) 
     form, both, total = model.as_form(with_entries(weights.cells, entry, width)), joined != NONE, 0.0
     for sign, forest, counts, k in ((1.0, batch.gold, slope.cells[0], 0), (-1.0, batch.all, slope.cells[1], 1)):
         stats = with_entries(counts, np.zeros(len(entry)), width)
-        potentials = NO_POTENTIALS if batch.spans is None else batch.spans[k].potentials(weights.spans)
+        potentials = batch.letters[k] if batch.spans is None else batch.spans[k].potentials(weights.spans)
         found = infer(forest, form, model.as_form(stats), model.layout.size, potentials)
         total += sign * float(found.log_z.sum())
         slope.lexical[:] += sign * np.bincount(own, stats.entry, len(slope.lexical))

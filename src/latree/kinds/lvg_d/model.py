@@ -19,6 +19,7 @@ from latree.inference.decode import only
 from latree.inference.forest import Forest, thin
 from latree.inference.forms.multiscale import expanded
 from latree.inference.forms.sparse import Sparse, no_statistics, with_words
+from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.inference.reading import Reading
 from latree.inference.subtypes import Layout
 from latree.inference.viterbi import viterbi_edges
@@ -94,7 +95,10 @@ class LoglinearModel(SpanModel):
         gold, everything = self.forests(examples)
         own = [self.lexical.rules_of(one.words, seen=True).ravel() for one in examples]
         joined = [self.lexical.joined_rules_of(one.words).ravel() for one in examples]
-        batch = Batch.of(gold, everything, np.concatenate(own), np.concatenate(joined))
+        letters = NO_POTENTIALS
+        if self.heeds_letters:
+            letters = Potentials(entry=np.concatenate([self.letters(one.words).ravel() for one in examples]))
+        batch = Batch.of(gold, everything, np.concatenate(own), np.concatenate(joined), letters)
         return batch if self.spans is None else batch.with_spans(self.spans, self.words_of_all(examples))
 
     def prune_further(
@@ -123,7 +127,7 @@ class LoglinearModel(SpanModel):
         lexical, change = np.append(self.learned.lexical, -np.inf), np.append(self.learned.change, 0.0)
         first = np.where(own[:, tag] == NONE, NONE, start[own[:, tag]] + step)
         second = np.where(joined[:, tag] == NONE, NONE, start[joined[:, tag]] + step)
-        weights = np.exp(lexical[first] + change[second])
+        weights = np.exp(lexical[first] + change[second] + self.letters(tokens)[:, tag])
         return LoglinearReading(self.pruner.read(tokens), *self.span_reading(tokens), weights)
 
     def weights(self, reading: LoglinearReading) -> Any:
