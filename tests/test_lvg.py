@@ -316,7 +316,7 @@ def test_trimming_by_nothing_changes_nothing(model: Lvg, dev: list[Tree]) -> Non
 
 
 def test_the_round_that_is_best_on_held_out_trees_is_kept(dev: list[Tree], tmp_path: Path) -> None:
-    scores = {1: 1.0, 2: 3.0, 3: 2.0, 4: 2.5, 5: 9.0}  # the fifth comes too late to be seen
+    scores = {1: 1.0, 2: 3.0, 3: 2.0, 4: 9.0}  # the fourth comes too late to be seen
     checkpoint = tmp_path / "checkpoint"
 
     def fit(resume: bool, most: int) -> Lvg:
@@ -331,9 +331,9 @@ def test_the_round_that_is_best_on_held_out_trees_is_kept(dev: list[Tree], tmp_p
         return model
 
     with pytest.raises(KeyboardInterrupt):
-        fit(resume=False, most=3)
+        fit(resume=False, most=2)
     model = fit(resume=True, most=9)
-    assert model.training["steps"] == {"unit": "round", "kept": 2, "scores": [1.0, 3.0, 2.0, 2.5]}
+    assert model.training["steps"] == {"unit": "round", "kept": 2, "scores": [1.0, 3.0, 2.0]}
     assert model.history.rounds == 2
     np.testing.assert_array_equal(model.theta, Lvg(rounds=2, options=QUICK).fit(dev).theta)
 

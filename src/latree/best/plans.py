@@ -22,6 +22,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 FINE = {"parts of tags": {"fine": "auto"}}
 MOST_SEEDS = 8  # grammars that differ in nothing else
 TIMES = {"gm-lveg": 7.0, "lvg-d": 6.0}  # that a training takes about, in those of a grammar with subtypes
+GROWTH = 1.6  # of a round's time over that of the one before
 FIRST_SHARE, SETTINGS_SHARE = 0.5, 0.35  # of all the time, by which the first trial and those of settings must be done
 
 
@@ -97,11 +98,16 @@ class ParserPlan(Plan):
         return [*seeds[:2], vectors, seeds[2], *([weights] if seeds[0].name in done else []), *seeds[3:]]
 
     def expected(self, trial: Trial, done: Done) -> float:
-        same = [one.seconds for name, one in done.items() if one.trial.kind == trial.kind and name != self.first.name]
-        if same:
-            return max(same)
-        grammar = max([one.seconds for one in done.values() if one.trial.kind == "lvg"], default=0.0)
-        return TIMES.get(trial.kind, 1.0) * grammar
+        same = [one.seconds for one in done.values() if one.trial.kind == trial.kind and one.trial.kind in TIMES]
+        return max(same, default=TIMES.get(trial.kind, 1.0) * self._grammar_seconds(trial, done))
+
+    def _grammar_seconds(self, trial: Trial, done: Done) -> float:
+        """What a grammar with as many rounds takes, by what the first one took for all of its rounds."""
+        if self.first.name not in done:
+            return 0.0
+        first = done[self.first.name]
+        rounds: int = trial.changes.get("rounds", self._rounds(done))
+        return first.seconds * (GROWTH**rounds - 1) / (GROWTH ** len(first.steps["scores"]) - 1)
 
     def members(self, done: Done) -> list[Outcome]:
         names = {self.chosen(done).trial.name, *(trial.name for trial in self._others(done))}

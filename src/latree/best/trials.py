@@ -49,7 +49,6 @@ class Trial:
     kind: str  # as in `latree train KIND`
     changes: Mapping[str, Any] = field(default_factory=dict)  # options that are not the defaults; a dot before fields
     pruner: str | None = None  # the trial whose model prunes for this one
-    gain: str = ""  # what it is good for, in words
 
     def file(self, folder: Path) -> Path:
         return folder / f"{self.name.replace(' ', '-')}.latree"

@@ -26,7 +26,7 @@ class Rounds(Trainee):
 
     unit = "round"
     growth = 1.6  # twice the subtypes, half of which are merged, and rules whose weights vanish
-    patience = 2
+    patience = 1  # a round takes longer than all before it
     model: Subtyped
 
     def __init__(self, model: Subtyped, treebank: LatentTreebank, counts: Floats, unsplit: Lexicon) -> None:

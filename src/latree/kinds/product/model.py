@@ -158,11 +158,13 @@ class Product(Parser):
             header, part = member.state()
             headers.append({"kind": member.kind, **header})
             arrays |= {f"{number}.{name}": array for name, array in part.items()}
-        return ModelFile({"members": headers}, arrays)
+        return ModelFile({"members": headers, "training": self.training}, arrays)
 
     @classmethod
     def from_state(cls, header: Header, arrays: Arrays) -> Self:
         members = []
         for number, member in enumerate(header["members"]):
             members.append(from_state(member.get("kind", "lvg"), member, part_of(f"{number}.", arrays)))
-        return cls(members)
+        product = cls(members)
+        product.training = dict(header.get("training", product.training))  # the first files have none of their own
+        return product

@@ -1,0 +1,167 @@
+"""The search for the best model: what is tried, what is chosen, and that nothing done is lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from latree import load
+from latree.best.plans import MARGIN, ParserPlan, Step, TaggerPlan
+from latree.best.search import Search
+from latree.best.trials import Outcome, Trial
+from latree.data import toy
+from latree.text.tree import Tree
+from tests.command import latree, toy_trees
+
+ROUNDS: dict[str, Any] = {"unit": "round", "kept": 3, "scores": [1.0, 2.0, 3.0, 2.0]}
+PARTED = [Tree("S", [Tree(f"N-{case}", word="a"), Tree(f"V-{case}", word="b")]) for case in "ABCD"]
+
+
+def outcome(trial: Trial, score: float, seconds: float = 10.0) -> Outcome:
+    return Outcome(trial, score, seconds, 1.0, ROUNDS if trial.name == "first" else {})
+
+
+def after(plan: ParserPlan, **scores: float) -> dict[str, Outcome]:
+    """Trials that are done, the first among them, with their scores; words of names are joined by underscores."""
+    done = {"first": outcome(plan.first, 80.0)}
+    for name, score in scores.items():
+        step = next(one for one in plan.steps(done, ()) if one.trial.name == name.replace("_", " "))
+        done[step.trial.name] = outcome(step.trial, score)
+    return done
+
+
+# -- plans
+
+
+def test_a_parser_begins_with_as_many_rounds_as_help() -> None:
+    assert [step.trial for step in ParserPlan(PARTED).steps({}, ())] == [Trial("first", "lvg", {"rounds": "auto"})]
+
+
+def test_parts_of_tags_are_tried_where_there_are_any() -> None:
+    names = [[step.trial.name for step in plan.steps(after(plan), ())] for plan in map(ParserPlan, (PARTED, []))]
+    assert "parts of tags" in names[0]
+    assert "parts of tags" not in names[1]
+
+
+@pytest.mark.parametrize(("gain", "taken"), [(MARGIN + 0.01, True), (MARGIN - 0.01, False), (-1.0, False)])
+def test_a_setting_must_be_better_by_a_margin(gain: float, taken: bool) -> None:
+    plan = ParserPlan(PARTED)
+    done = after(plan, parts_of_tags=80.0 + gain)
+    seeds = [step.trial for step in plan.steps(done, ()) if step.trial.name.startswith("seed")]
+    assert {trial.changes.get("fine", "none") for trial in seeds} == {"auto" if taken else "none"}
+    assert {trial.changes["rounds"] for trial in seeds} == {ROUNDS["kept"] + 1}
+    assert [one.trial.name for one in plan.members(done)] == ["parts of tags" if taken else "first"]
+
+
+def test_members_wait_for_settings_that_are_tried() -> None:
+    plan = ParserPlan(PARTED)
+    steps = list(plan.steps(after(plan), ["parents"]))
+    assert not [step for step in steps if step.trial.name.startswith("seed")]
+    steps = list(plan.steps(after(plan, seed_1=79.0), []))  # and settings come no more when members were begun
+    assert not [step for step in steps if step.trial.name == "parents"]
+
+
+def test_what_prunes_is_there_before() -> None:
+    plan = ParserPlan([])
+    for done in (after(plan), after(plan, seed_1=79.0)):
+        for step in plan.steps(done, ()):
+            assert step.trial.pruner is None or step.trial.pruner in done
+
+
+def test_more_rounds_and_other_kinds_are_expected_to_take_longer() -> None:
+    plan = ParserPlan([])
+    done = after(plan)
+    seconds = [plan.expected(Trial("", "lvg", {"rounds": rounds}), done) for rounds in (1, 3, len(ROUNDS["scores"]))]
+    assert seconds == sorted(seconds)
+    assert seconds[-1] == pytest.approx(done["first"].seconds)
+    assert plan.expected(Trial("", "gm-lveg"), done) > seconds[1]
+
+
+def test_taggers_of_all_kinds_are_tried_and_one_is_chosen() -> None:
+    plan, done = TaggerPlan(), dict[str, Outcome]()
+    while fresh := [step.trial for step in plan.steps(done, ()) if step.trial.name not in done]:
+        done[fresh[0].name] = outcome(fresh[0], float(len(done)))
+    assert {one.trial.kind for one in done.values()} == {"hmm", "lvg", "lvg-d", "gm-lveg"}
+    assert [one.score for one in plan.members(done)] == [float(len(done) - 1)]
+
+
+# -- the command
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One seed beside the first, and no settings: what is measured is not how long it takes."""
+    monkeypatch.setattr("latree.best.plans.SETTINGS", {})
+    monkeypatch.setattr(ParserPlan, "_others", lambda self, done: self._seeds(done)[:1])
+    monkeypatch.setattr(ParserPlan, "expected", lambda self, trial, done: 0.0)
+
+
+def best(output: Path, *more: str) -> Any:
+    files = (toy("dev"), "--dev", toy("test"))
+    return latree("train", "best", *files, "-o", output, "--minutes", "5", *more)
+
+
+@pytest.mark.usefixtures("quick")
+def test_what_was_done_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    output, trials = tmp_path / "best.latree", tmp_path / "best.latree.trials"
+
+    def stop(search: Search) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Search, "_compose", stop)
+        cut_short = best(output)
+    assert (cut_short.code, output.exists()) == (130, False)
+    assert sorted(path.name for path in trials.iterdir()) == ["first.latree", "seed-1.latree"]
+    assert f"interrupted; {trials} has what was done; to go on: latree train best" in cut_short.err
+    assert cut_short.err.rstrip().endswith("--resume")
+
+    done = best(output, "--resume")
+    assert done.code == 0, done.err
+    assert done.err.count("done before") == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["best.latree"]
+    model = load(output)
+    training = model.training
+    assert set(training["trials"]) == {"first", "seed 1"}
+    assert model.kind == ("product" if len(training["members"]) > 1 else "lvg")
+    assert training["score"] >= max(one["score"] for one in training["trials"].values())
+    assert training["dev"]["f1"] == pytest.approx(training["score"])  # all of dev was the sample
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_trial_that_fails_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    impossible = Trial("seed 1", "lvg", {"subtypes": 3})
+    monkeypatch.setattr(ParserPlan, "_others", lambda self, done: [impossible])
+    outcome = best(tmp_path / "best.latree")
+    assert outcome.code == 0, outcome.err
+    assert "seed 1: left out: 3 subtypes cannot be reached by doubling" in outcome.err
+    assert load(tmp_path / "best.latree").training["members"] == ["first"]
+
+
+def test_faults_are_told_before(tmp_path: Path) -> None:
+    outcome = best(tmp_path / "no" / "best.latree")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "does not exist" in outcome.err
+    outcome = latree("train", "best", "-", "--dev", toy("dev"), "-o", tmp_path / "m")
+    assert outcome.code == 1
+    outcome = best(tmp_path / "m", "--column", "upos")
+    assert outcome.code == 2
+    assert "--column is for taggers" in outcome.err
+    outcome = best(tmp_path / "m", "--labels", "none")
+    assert outcome.code == 1
+    assert "unknown label rules 'none'" in outcome.err
+
+
+def test_a_tagger_from_tagged_sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TaggerPlan, "steps", lambda self, done, running: iter([Step(Trial("first", "hmm"))]))
+    table = tmp_path / "toy.conllu"
+    rows = [zip(tree.words(), tree.tags(), strict=True) for tree in toy_trees("dev")]
+    blocks = ("".join(f"{n}\t{w}\t_\t{t}" + "\t_" * 6 + "\n" for n, (w, t) in enumerate(row, 1)) for row in rows)
+    table.write_text("\n".join(blocks) + "\n", encoding="utf-8")
+    outcome = latree("train", "best", table, "--dev", table, "-o", tmp_path / "best.latree", "--minutes", "5")
+    assert outcome.code == 0, outcome.err
+    model = load(tmp_path / "best.latree")
+    assert model.kind == "hmm"
+    assert model.training["dev"]["token"] == pytest.approx(model.training["score"])
