@@ -70,6 +70,15 @@ def test_what_prunes_is_there_before() -> None:
             assert step.trial.pruner is None or step.trial.pruner in done
 
 
+def test_vectors_come_first_and_then_those_of_other_seeds() -> None:
+    plan = ParserPlan([])
+    done = after(plan, vectors_0=81.0, seed_1=79.0)
+    trials = {step.trial.name: step.trial for step in plan.steps(done, ())}
+    assert list(trials)[:2] == ["first", "vectors 0"]
+    assert [trials[name].pruner for name in ("vectors 0", "vectors 1")] == ["first", "seed 1"]
+    assert "vectors 2" not in trials
+
+
 def test_more_rounds_and_other_kinds_are_expected_to_take_longer() -> None:
     plan = ParserPlan([])
     done = after(plan)

@@ -108,7 +108,14 @@ def other_value(name: str, option: str) -> Any:
     """A value that a model of this name does not have by default."""
     if option == "vectors":
         return str(word_vectors())
-    special = {("lvg-d", "start"): "zero", ("lvg-d-tagger", "start"): "zero", ("gm-lveg-tagger", "grow"): 1}
+    special: dict[tuple[str, str], Any] = {
+        ("gm-lveg-tagger", "grow"): 1,
+        ("gm-lveg-tagger", "spans"): False,
+        ("lvg-d", "start"): "zero",
+        ("lvg-d-tagger", "spans"): False,
+        ("lvg-d-tagger", "start"): "zero",
+        ("svs", "horizontal"): 1,
+    }
     return special.get((name, option), OTHER[option])
 
 
@@ -177,7 +184,11 @@ def plain_options(name: str, values: Mapping[str, Any]) -> Any:
     """Options with these values, whether or not they have an effect."""
     kind = kind_named(name)
     settings = settings_of(kind)
-    read = {settings[key].path: (settings[key].about.read or (lambda value: value))(values[key]) for key in values}
+    reading = {key: settings[key].about.read for key in values}
+    read = {
+        settings[key].path: how(values[key]) if how and isinstance(values[key], str) else values[key]
+        for key, how in reading.items()
+    }
     start = kind.trained_options.for_tagger() if is_tagger(name) else kind.trained_options()
     presets = {key: True for key in values if settings[key].about.preset is not None}
     return changed(start.given(presets, tags=is_tagger(name)), read)

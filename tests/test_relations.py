@@ -84,6 +84,14 @@ def test_the_example() -> None:
     )
 
 
+def test_parts_remember_what_was_split_off_before_them() -> None:
+    tree = Tree.read(DOGS)
+    assert show(HeadBinarization.of([tree], PENN, 1, horizontal=1).apply(tree)) == (
+        "(ROOT (S (@S->_. (NP^S (DT^NP the) (NN dog))"
+        " (VP (@VP->_ADVP (VBD saw) (NP^VP (DT^NP a) (NN cat))) (ADVP^VP (RB there)))) (.^S .)))"
+    )
+
+
 def test_rare_relations_have_one_context() -> None:
     tree = Tree.read(DOGS)
     symbols = [node.symbol for node in nodes(related([tree], least=2).apply(tree)) if not is_head(node.symbol)]
@@ -110,7 +118,7 @@ def test_a_relation_never_seen_has_the_common_context() -> None:
 
 @pytest.mark.parametrize("heads", [PENN, HeadRules.default("right")], ids=["penn", "default"])
 def test_in_json(heads: HeadRules) -> None:
-    binarization = related(toy_trees("train"), heads, 3)
+    binarization = HeadBinarization.of(toy_trees("train"), heads, 3, horizontal=1)
     read = HeadBinarization.from_json(json.loads(json.dumps(binarization.to_json())))
     assert read == binarization
     for tree in toy_trees("dev"):

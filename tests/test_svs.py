@@ -643,12 +643,12 @@ def test_what_an_svs_does_not_do_is_told() -> None:
         model.kbest(words, 3, "viterbi")
 
 
-@pytest.fixture(scope="module")
-def two_headed() -> Svs:
+@pytest.fixture(scope="module", params=[0, 1], ids=["", "sisters"])
+def two_headed(request: pytest.FixtureRequest) -> Svs:
     """The head of Y Y X is on the right, that of Y Y Y on the left; between them they make rules for either."""
     heads = HeadRules.parse(["S left X"], "two", "<two>")
     trees = [Tree.read(text) for text in ("(ROOT (S (Y a) (Y b) (X c)))", "(ROOT (S (Y a) (Y b) (Y c)))")]
-    options = SvsOptions(headwords=3, clusters=2, least=1, refinements=3)
+    options = SvsOptions(headwords=3, clusters=2, least=1, refinements=3, horizontal=request.param)
     return Svs(options=options, heads=heads, lexicon=LexiconOptions(rare=0)).fit(trees)
 
 

@@ -21,9 +21,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 FINE = {"parts of tags": {"fine": "auto"}}
 MOST_SEEDS = 8  # grammars that differ in nothing else
-TIMES = {"gm-lveg": 7.0, "lvg-d": 6.0}  # that a training takes about, in those of a grammar with subtypes
+TIMES = {"gm-lveg": 3.0, "lvg-d": 4.0}  # of a grammar with ROUNDS: what a training should have to be of use
+ROUNDS = 4
 GROWTH = 1.6  # of a round's time over that of the one before
-FIRST_SHARE, SETTINGS_SHARE = 0.5, 0.35  # of all the time, by which the first trial and those of settings must be done
+FIRST_SHARE, SETTINGS_SHARE = 0.5, 0.3  # of all the time, by which the first trial and those of settings must be done
 
 
 class Step(NamedTuple):
@@ -64,11 +65,12 @@ class ParserPlan(Plan):
         if self.first.name not in done:
             return
         settings = [self._with_setting(name, done) for name in self.settings]
-        if not any(trial.name in done or trial.name in running for trial in self._seeds(done)):
+        others = self._others(done)
+        if not any(trial.name in done or trial.name in running for trial in others):
             yield from (Step(trial, SETTINGS_SHARE) for trial in settings)
             if any(trial.name in running for trial in settings):
                 return
-        yield from (Step(trial) for trial in self._others(done))
+        yield from map(Step, others)
 
     def _rounds(self, done: Done) -> int:
         return int(done[self.first.name].steps["kept"])
@@ -91,22 +93,31 @@ class ParserPlan(Plan):
         return [Trial(f"seed {seed}", "lvg", changes | {"seed": seed}) for seed in range(1, MOST_SEEDS)]
 
     def _others(self, done: Done) -> list[Trial]:
+        """Vectors first, whose pruner has a say in what they choose; then pairs of a grammar and vectors for it."""
         seeds, shared = self._seeds(done), self._shared(done) | {"spans": True}
         shared.pop("merge_fraction", None)  # of the grammar with subtypes alone
-        vectors = Trial("vectors", "gm-lveg", shared, pruner=self.chosen(done).trial.name)
-        weights = Trial("weights", "lvg-d", shared, pruner=seeds[0].name)
-        return [*seeds[:2], vectors, seeds[2], *([weights] if seeds[0].name in done else []), *seeds[3:]]
+
+        def on(kind: str, name: str, number: int, pruner: str) -> list[Trial]:
+            ready = pruner in done
+            return [Trial(f"{name} {number}", kind, shared | {"seed": number}, pruner=pruner)] if ready else []
+
+        others = on("gm-lveg", "vectors", 0, self.chosen(done).trial.name)
+        for number, seed in enumerate(seeds, start=1):
+            others += [seed, *on("gm-lveg", "vectors", number, seed.name)]
+            if number == 2:
+                others += on("lvg-d", "weights", 1, seeds[0].name)
+        return others
 
     def expected(self, trial: Trial, done: Done) -> float:
-        same = [one.seconds for one in done.values() if one.trial.kind == trial.kind and one.trial.kind in TIMES]
-        return max(same, default=TIMES.get(trial.kind, 1.0) * self._grammar_seconds(trial, done))
-
-    def _grammar_seconds(self, trial: Trial, done: Done) -> float:
-        """What a grammar with as many rounds takes, by what the first one took for all of its rounds."""
         if self.first.name not in done:
             return 0.0
+        if trial.kind in TIMES:  # these have something to show after every step
+            return TIMES[trial.kind] * self._grammar_seconds(ROUNDS, done)
+        return self._grammar_seconds(trial.changes["rounds"], done)
+
+    def _grammar_seconds(self, rounds: int, done: Done) -> float:
+        """What a grammar with so many rounds takes, by what the first one took for all of its rounds."""
         first = done[self.first.name]
-        rounds: int = trial.changes.get("rounds", self._rounds(done))
         return first.seconds * (GROWTH**rounds - 1) / (GROWTH ** len(first.steps["scores"]) - 1)
 
     def members(self, done: Done) -> list[Outcome]:

@@ -37,6 +37,8 @@ class Setting(NamedTuple):
     def help(self) -> str:
         """The help with the default, and a tagger's where it is another."""
         shown = self.about.shown
+        if self.is_often_on and not self.default:
+            shown = "on for a tagger"
         if shown is None and self.default is not None and self.default is not False:
             shown = str(self.default)
             if self.tagger_default is not None:
@@ -51,19 +53,26 @@ class Setting(NamedTuple):
         by_type = (word for kind, word in words.items() if self.kind in (kind, kind | None))
         return self.about.metavar or next(by_type, None)
 
+    @property
+    def is_often_on(self) -> bool:
+        """Whether it is a switch that parsers or taggers have on, and users can turn off."""
+        return self.kind is bool and bool(self.default or self.tagger_default)
+
     def parameter(self) -> Parameter:
-        """The parameter that typer makes an option of; its value is None where the user says nothing."""
-        unsaid = False if self.kind is bool else None
+        """The parameter that typer makes an option of; its value is None, or that of a switch False, where the user
+        says nothing."""
+        unsaid = False if self.kind is bool and not self.is_often_on else None
         option = typer.Option(
             unsaid,
-            self.flag,
+            f"{self.flag}/--no-{self.flag[2:]}" if self.is_often_on else self.flag,
             help=self.help,
             metavar=self.metavar,
             min=self.about.least,
             max=self.about.most,
             show_default=False,
         )
-        return Parameter(self.name, Parameter.KEYWORD_ONLY, default=option, annotation=self.kind)
+        kind = bool | None if self.is_often_on else self.kind
+        return Parameter(self.name, Parameter.KEYWORD_ONLY, default=option, annotation=kind)
 
     def hidden_parameter(self) -> Parameter:
         """The parameter by which a kind without this option notices that it is asked for it."""
@@ -140,7 +149,8 @@ def _read(setting: Setting, value: Any) -> Any:
 def options_from(kind: Kind, values: Mapping[str, Any], *, tags: bool) -> ModelOptions:
     """Make the options of a parser or a tagger from what the user wrote; what has no effect is a misunderstanding."""
     mine = settings_of(kind)
-    said = {name: value for name, value in values.items() if value is not None and value is not False}
+    off = {name for name, value in values.items() if value is False and not (name in mine and mine[name].is_often_on)}
+    said = {name: value for name, value in values.items() if value is not None and name not in off}
     for name in said:
         if name not in mine:
             having = [other for other in trained_kinds() if name in settings_of(other)]

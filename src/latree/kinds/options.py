@@ -79,8 +79,11 @@ def fine_option(needs: Mapping[str, Any] = {}) -> Any:
 
 def spans_option() -> Any:
     """Make the option `spans` of kinds that follow the gradient of log P(T | w)."""
-    help = "Also learn weights for the words at the edges of a phrase and just outside of it."
-    return option(False, help, only="parser")
+    help = (
+        "Also learn weights for the words at the edges of a phrase and just outside of it; in a tagger, for the words "
+        "around each word."
+    )
+    return option(False, help, tagger=True)
 
 
 @dataclass(frozen=True)

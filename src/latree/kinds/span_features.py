@@ -1,17 +1,19 @@
-"""Features of spans: what stands at the edges of a constituent, inside and out, and how long it is.
+"""Features of spans, with weights beside those of the rules.
 
 Overlapping features of this kind are what a grammar trained on log P(T | w) takes in its stride, and a generative one
-does not (Petrov 2009, section 3).  A constituent that a binary rule makes has a feature for each of: its first and last
-word, the words before and after it, both pairs across its edges, and its length; each together with its symbol.  Words
-that are rare go by their class.
+does not (Petrov 2009, section 3).  A parser has those of phrases: a constituent that a binary rule makes has a feature
+for each of: its first and last word, the words before and after it, both pairs across its edges, and its length.  A
+tagger's spans are single words: each has a feature for the two words before it, the two after it, both pairs that it
+makes with a neighbour, and the pair of its neighbours.  All are together with the symbol; words that are rare go by
+their class.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -23,15 +25,13 @@ from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.kinds.pruned import Example, PrunedModel, PrunedReading, by_length
 from latree.lexicon.lexical_rules import LexicalRules
 
-KINDS = 7
-LEAST = 2  # gold spans that must have a feature
 LENGTHS = np.array([2, 3, 4, 5, 6, 8, 11, 16, 21, 31, 41])  # a length counts as the last of these that it reaches
 
 
 class Words(NamedTuple):
-    """The words of some sentences laid end to end, as units of the lexical rules."""
+    """The words of some sentences laid end to end."""
 
-    unit: Longs
+    unit: Longs  # as the lexical rules know them
     start: Longs  # [sentences] where each begins
 
     @classmethod
@@ -41,50 +41,138 @@ class Words(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SpanFeatures:
-    """Which features there are."""
+class SpanFeatures(ABC):
+    """Which features there are: a kind with one unit or two, and a symbol, together a number."""
 
+    least: ClassVar[int]  # gold spans that must have a feature
+    places: ClassVar[tuple[tuple[str, ...], ...]]  # where the words of each kind stand, in words
     key: Longs  # [features] ascending
     units: int
     symbols: int
 
     @classmethod
-    def of(cls, forests: Iterable[tuple[Forest, Words]], units: int, symbols: int) -> SpanFeatures:
+    def of(cls, forests: Iterable[tuple[Forest, Words]], units: int, symbols: int) -> Self:
         """Those that gold analyses have often enough."""
         empty = cls(np.zeros(0, np.int64), units, symbols)
         keys = [empty.keys(forest, words)[1].ravel() for forest, words in forests]
         key, count = np.unique(np.concatenate(keys), return_counts=True)
-        return cls(key[count >= LEAST], units, symbols)
+        return cls(key[count >= cls.least], units, symbols)
 
+    @abstractmethod
     def keys(self, forest: Forest, words: Words) -> tuple[Longs, Longs]:
-        """The items that binary rules make, and [these, KINDS] a number for each of their features."""
-        items = np.unique(forest.ends[forest.ends[:, R] >= 0, P]).astype(np.int64)
-        edge = self.units  # what stands beyond the sentence
-        padded = np.append(words.unit, edge)
-        end = np.append(words.start[1:], len(words.unit))[forest.sentence[items]]
-        begin = words.start[forest.sentence[items]]
-        i, j = begin + forest.span[items, 0], begin + forest.span[items, 1]
-        first, last = padded[i], padded[j - 1]
-        before, after = np.where(i > begin, padded[i - 1], edge), np.where(j < end, padded[j], edge)
-        length = np.searchsorted(LENGTHS, j - i, side="right")
-        none = np.zeros(len(items), np.int64)
-        pairs = [(first, none), (last, none), (before, none), (after, none), (before, first), (last, after)]
-        pairs.append((length, none))
-        room, symbol = self.units + 1, forest.symbol[items].astype(np.int64)
-        columns = [((k * room + a) * room + b) * self.symbols + symbol for k, (a, b) in enumerate(pairs)]
-        return items, np.stack(columns, 1)
+        """The items that have features, and [these, kinds] a number for each of their features."""
+
+    def numbered(self, kinds: Iterable[tuple[Longs, ...]], symbol: Longs) -> Longs:
+        """[spans, kinds] a number for each feature, given the one unit or the two of every kind."""
+        columns, room = [], self.units + 1
+        for kind, (first, *second) in enumerate(kinds):
+            number = (kind * room + first) * room + (second[0] if second else 0)
+            columns.append(number * self.symbols + symbol)
+        return np.stack(columns, 1)
 
     def matrix(self, forest: Forest, words: Words) -> csr_array:
         """[items, features] ones: times the parameters this is what every item weighs, as a log."""
         items, keys = self.keys(forest, words)
+        row, feature = self.found(keys)
+        return csr_array((np.ones(len(row)), (items[row], feature)), shape=(len(forest.symbol), len(self.key)))
+
+    def found(self, keys: Longs) -> tuple[Longs, Longs]:
+        """The features that there are among [spans, kinds] numbers, and the row that each stands in."""
         place = np.minimum(np.searchsorted(self.key, keys), max(len(self.key) - 1, 0))
         row, column = np.nonzero(self.key[place] == keys if len(self.key) else np.zeros(keys.shape, bool))
-        cells = (items[row], place[row, column])
-        return csr_array((np.ones(len(row)), cells), shape=(len(forest.symbol), len(self.key)))
+        return row, place[row, column]
 
     def on(self, forest: Forest, words: Words) -> Spans:
         """What the spans of a forest have."""
         return Spans(self.matrix(forest, words), forest.ends[:, P].copy())
+
+    @abstractmethod
+    def of_words(self, unit: Longs, weights: Floats) -> Floats:
+        """[words, tags] logs of what the words of a sentence weigh, given the features' weights."""
+
+    @abstractmethod
+    def of_items(self, forest: Forest, words: Words, weights: Floats) -> Floats:
+        """[items] logs of what they weigh, beside their words."""
+
+
+class PhraseFeatures(SpanFeatures):
+    """Of a parser: the edges of phrases."""
+
+    least = 2
+    places = (("first",), ("last",), ("before",), ("after",), ("before", "first"), ("last", "after"))  # then lengths
+
+    def keys(self, forest: Forest, words: Words) -> tuple[Longs, Longs]:
+        items = np.unique(forest.ends[forest.ends[:, R] >= 0, P]).astype(np.int64)
+        around, (i, j) = Around.of(forest, words, items, self.units), forest.span[items].T
+        first, last, before, after = around(0), around(-1, of_end=True), around(-1), around(0, of_end=True)
+        length = np.searchsorted(LENGTHS, j - i, side="right")
+        kinds = ((first,), (last,), (before,), (after,), (before, first), (last, after), (length,))
+        return items, self.numbered(kinds, forest.symbol[items].astype(np.int64))
+
+    def of_words(self, unit: Longs, weights: Floats) -> Floats:
+        return np.zeros((len(unit), 1))
+
+    def of_items(self, forest: Forest, words: Words, weights: Floats) -> Floats:
+        return np.asarray(self.matrix(forest, words) @ weights)
+
+
+class WordFeatures(SpanFeatures):
+    """Of a tagger: what stands around a word."""
+
+    least = 5
+    places = (
+        ("before",),
+        ("after",),
+        ("two before",),
+        ("two after",),
+        ("before", "with"),
+        ("with", "after"),
+        ("before", "after"),
+    )
+
+    def keys(self, forest: Forest, words: Words) -> tuple[Longs, Longs]:
+        """Of the items that lexical rules make, which hold the sentence from their word on."""
+        items = np.unique(forest.ends[forest.rule >= forest.rules, P]).astype(np.int64)
+        around = Around.of(forest, words, items, self.units)
+        return items, self._around(around, forest.symbol[items].astype(np.int64))
+
+    def _around(self, around: Around, symbol: Longs) -> Longs:
+        word, before, after = around(0), around(-1), around(1)
+        alone = ((before,), (after,), (around(-2),), (around(2),))
+        return self.numbered((*alone, (before, word), (word, after), (before, after)), symbol)
+
+    def of_words(self, unit: Longs, weights: Floats) -> Floats:
+        words, tags = len(unit), self.symbols - 1  # symbol 0 is the root
+        place, symbol = np.repeat(np.arange(words), tags), np.tile(np.arange(1, tags + 1), words)
+        around = Around(unit, np.zeros_like(place), np.full_like(place, words), place[:, None], self.units)
+        row, feature = self.found(self._around(around, symbol))
+        logs: Floats = np.bincount(row, weights[feature], words * tags).astype(np.float64)  # of nothing it has integers
+        return logs.reshape(words, tags)
+
+    def of_items(self, forest: Forest, words: Words, weights: Floats) -> Floats:
+        return np.zeros(0)
+
+
+class Around(NamedTuple):
+    """What stands at and beside the two ends of some items."""
+
+    unit: Longs
+    begin: Longs  # [items] where their sentences begin and end
+    end: Longs
+    span: Longs  # [items, 2], or of words [items, 1]
+    edge: int  # what stands beyond the sentence
+
+    @classmethod
+    def of(cls, forest: Forest, words: Words, items: Longs, edge: int) -> Around:
+        ends = np.append(words.start[1:], len(words.unit))
+        begin = words.start[forest.sentence[items]]
+        return cls(words.unit, begin, ends[forest.sentence[items]], begin[:, None] + forest.span[items], edge)
+
+    def __call__(self, step: int, *, of_end: bool = False) -> Longs:
+        """The word so many steps from where each item begins, or from the word after its last."""
+        place = self.span[:, int(of_end)] + step
+        inside = (place >= self.begin) & (place < self.end)
+        return np.where(inside, self.unit[np.where(inside, place, 0)], self.edge)
 
 
 class Spans(NamedTuple):
@@ -93,14 +181,14 @@ class Spans(NamedTuple):
     matrix: csr_array  # [items, features]
     parent: Ints  # [edges]
 
-    def potentials(self, weights: Floats) -> Potentials:
-        """What every item's span weighs."""
-        return Potentials(item=self.matrix @ weights)
+    def weigh(self, weights: Floats) -> Floats:
+        """[items] the logs of factors that their spans are."""
+        return np.asarray(self.matrix @ weights)
 
     def slope(self, posterior: Floats) -> Floats:
         """Differentiate log Z by the features' weights, given the posteriors of edges.
 
-        An item that a binary rule makes has a rule in each of its edges.
+        An item that has features has a rule in each of its edges.
         """
         expected = np.bincount(self.parent, posterior, self.matrix.shape[0])
         return np.asarray(self.matrix.T @ expected)
@@ -121,6 +209,7 @@ class SpanReading(PrunedReading):
 class SpanModel(PrunedModel):
     """A model whose spans may have weights of their own beside the rules'."""
 
+    span_features: ClassVar[type[SpanFeatures]] = PhraseFeatures
     spans: SpanFeatures | None = None
 
     @property
@@ -134,7 +223,7 @@ class SpanModel(PrunedModel):
             (assemble([one.gold for one in group], len(self.grammar.rules)), self.words_of_all(group))
             for group in by_length(examples, self.options.batch)
         )
-        self.spans = SpanFeatures.of(gold, len(self.lexical.units), len(self.grammar.symbols))
+        self.spans = self.span_features.of(gold, len(self.lexical.units), len(self.grammar.symbols))
         return self.spans
 
     def words_of_all(self, examples: Sequence[Example]) -> Words:
@@ -145,10 +234,18 @@ class SpanModel(PrunedModel):
         return self.lexical.units_of(tokens), np.arange(len(tokens))
 
     def potentials(self, forest: Forest, reading: Any) -> Potentials:
-        """What every item's span weighs."""
+        """What every item's span weighs; what words weigh is in their readings."""
         if self.spans is None:
             return NO_POTENTIALS
-        return Potentials(item=self.spans.matrix(forest, reading.words) @ self.span_weights)
+        return Potentials(item=self.spans.of_items(forest, reading.words, self.span_weights))
+
+    def word_factors(self, tokens: Sequence[str]) -> Floats:
+        """[words, tags] logs of what words weigh under tags beside their own rules: their letters, and what stands
+        around them."""
+        letters = self.letters(tokens)
+        if self.spans is None:
+            return letters
+        return letters + self.spans.of_words(self.lexical.units_of(tokens), self.span_weights)
 
     # -- files
 
@@ -159,4 +256,4 @@ class SpanModel(PrunedModel):
     def restore(self, header: Header, arrays: Arrays) -> None:
         super().restore(header, arrays)
         if "spans" in arrays:
-            self.spans = SpanFeatures(arrays["spans"], len(self.lexical.units), len(self.grammar.symbols))
+            self.spans = self.span_features(arrays["spans"], len(self.lexical.units), len(self.grammar.symbols))

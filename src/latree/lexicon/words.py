@@ -254,10 +254,10 @@ class Lexicon:
 
     def beyond_class(self, word: str, first: bool) -> Floats:
         """log P(t | letters) / P(t | class), [tags whole]: what a word's letters say of its tag that its class does
-        not; nothing without a guesser."""
-        by_class: Floats = self._signature_posterior[self._signature_row(word, first)]
+        not; without a guesser nothing, [1]."""
         if self.guesser is None:
-            return np.zeros(max(len(self.tag_columns) - 1, self.tags))
+            return np.zeros(1)
+        by_class: Floats = self._signature_posterior[self._signature_row(word, first)]
         by_tag = np.add.reduceat(by_class, self.tag_columns[:-1])
         odds = np.maximum(self.guesser.guess(word, first, self.is_known), _LEAST) / np.maximum(by_tag, _LEAST)
         return np.clip(np.log(odds), -_MOST_ODDS, _MOST_ODDS)

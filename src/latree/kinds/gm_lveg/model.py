@@ -34,7 +34,7 @@ from latree.kinds.options import TreeOptions
 from latree.kinds.parser import Parser
 from latree.kinds.pcfg.model import Pcfg
 from latree.kinds.pruned import Example, PrunedParser, PrunedTagger, by_length
-from latree.kinds.span_features import SpanModel, SpanReading
+from latree.kinds.span_features import SpanModel, SpanReading, WordFeatures
 from latree.learning.loop import Progress, Training, train
 from latree.lexicon.lexical_rules import UNSEEN
 from latree.text.binary import Node
@@ -45,7 +45,7 @@ class GaussianReading(SpanReading):
     """Lexical rules have numbers; which components they have is for inference to look up."""
 
     rule: Longs  # [words, tags] the lexical rule of each, numbered after the grammar's rules; NONE where there is none
-    letters: Floats  # [words, tags] logs of factors
+    factors: Floats  # [words, tags] logs of what words weigh beside these rules
 
 
 class GaussianModel(SpanModel):
@@ -135,12 +135,12 @@ class GaussianModel(SpanModel):
 
     def read(self, tokens: Sequence[str]) -> GaussianReading:
         rules = self._rule_numbers(tokens)
-        return GaussianReading(self.pruner.read(tokens), *self.span_reading(tokens), rules, self.letters(tokens))
+        return GaussianReading(self.pruner.read(tokens), *self.span_reading(tokens), rules, self.word_factors(tokens))
 
     def potentials(self, forest: Forest, reading: GaussianReading) -> Potentials:
-        """What spans weigh, and letters."""
+        """What spans weigh, and words."""
         spans = super().potentials(forest, reading)
-        return spans._replace(entry=reading.letters.ravel()) if self.heeds_letters else spans
+        return spans._replace(entry=reading.factors.ravel()) if reading.factors.any() else spans
 
     def _seen(self, forest: Forest, reading: GaussianReading) -> Seen:
         return see(forest, reading.rule.ravel(), self.components.size, self.options.apart)
@@ -259,6 +259,7 @@ class GmLvegTagger(GaussianModel, PrunedTagger):
     """`GmLvegTagger().fit(sentences).tag(tokens)`, with sentences as (words, tags)."""
 
     kind = "gm-lveg-tagger"
+    span_features = WordFeatures
     joint_by_score = True  # the HMM helps with some treebanks and hurts with others
 
     def make_pruner(self) -> Hmm:

@@ -65,7 +65,7 @@ class Batch(NamedTuple):
     components: Longs
     slots: Longs
     spans: tuple[Spans, Spans] | None = None  # of gold and all
-    letters: tuple[Potentials, Potentials] = (NO_POTENTIALS, NO_POTENTIALS)  # the same, where there are no spans
+    letters: tuple[Potentials, Potentials] = (NO_POTENTIALS, NO_POTENTIALS)  # the same
 
     @classmethod
     def of(cls, gold: Seen, all_: Seen, sentences: int, components: Components) -> Batch:
@@ -157,13 +157,12 @@ class Learner:
 
     def _inference(self, batch: Batch, which: int, limit: ComponentLimit) -> tuple[GaussianInference, Floats]:
         """Of the gold forests (0) or of all (1), with the gradient by the weights of spans."""
-        seen, (mixtures, spans) = (batch.gold, batch.all)[which], self.weights
-        if batch.spans is None:
-            letters = batch.letters[which]
-            return infer_seen(seen, self.components, mixtures, limit=limit, potentials=letters), spans
-        potentials = batch.spans[which].potentials(spans)
+        seen, (mixtures, weights), potentials = (batch.gold, batch.all)[which], self.weights, batch.letters[which]
+        spans = None if batch.spans is None else batch.spans[which]
+        if spans is not None:
+            potentials = potentials._replace(item=spans.weigh(weights))
         found = infer_seen(seen, self.components, mixtures, limit=limit, potentials=potentials)
-        return found, batch.spans[which].slope(found.posterior)
+        return found, weights if spans is None else spans.slope(found.posterior)
 
     def grow(self, rng: np.random.Generator, options: GrowthOptions = GROWTH) -> Weights:
         """Split, merge and drop components (`lveg_growth`), those of the running mean too, which is returned.

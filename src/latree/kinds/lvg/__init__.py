@@ -121,8 +121,8 @@ class LvgOptions(TreebankOptions):
     def __post_init__(self) -> None:
         if self.subtypes is not None:
             doublings(self.subtypes)
-        if self.rounds != AUTO and self.rounds < 1:
-            raise LatreeError(f"{self.rounds} is no number of rounds; give 1 or more, or {AUTO}")
+        if self.rounds != AUTO and self.rounds < 0:  # none: the unsplit grammar, for comparison
+            raise LatreeError(f"{self.rounds} is no number of rounds; give 0 or more, or {AUTO}")
 
     @property
     def planned_rounds(self) -> int:

@@ -144,7 +144,7 @@ class Batch(NamedTuple):
     all: Forest
     entries: Entries
     spans: tuple[Spans, Spans] | None = None  # of gold and all
-    letters: tuple[Potentials, Potentials] = (NO_POTENTIALS, NO_POTENTIALS)  # the same, where there are no spans
+    letters: tuple[Potentials, Potentials] = (NO_POTENTIALS, NO_POTENTIALS)  # the same
 
     @property
     def sentences(self) -> int:
@@ -199,7 +199,9 @@ def _add_batch(batch: Batch, model: LogLinear, weights: Weights, slope: _Slope) 
     form, both, total = model.as_form(with_entries(weights.cells, entry, width)), joined != NONE, 0.0
     for sign, forest, counts, k in ((1.0, batch.gold, slope.cells[0], 0), (-1.0, batch.all, slope.cells[1], 1)):
         stats = with_entries(counts, np.zeros(len(entry)), width)
-        potentials = batch.letters[k] if batch.spans is None else batch.spans[k].potentials(weights.spans)
+        potentials = batch.letters[k]
+        if batch.spans is not None:
+            potentials = potentials._replace(item=batch.spans[k].weigh(weights.spans))
         found = infer(forest, form, model.as_form(stats), model.layout.size, potentials)
         total += sign * float(found.log_z.sum())
         slope.lexical[:] += sign * np.bincount(own, stats.entry, len(slope.lexical))

@@ -31,7 +31,7 @@ from latree.kinds.lvg_d.refinement import Refinement
 from latree.kinds.lvg_d.start import log_rules, log_words
 from latree.kinds.lvg_d.training import Legs
 from latree.kinds.pruned import Example, PrunedParser, PrunedTagger, by_length
-from latree.kinds.span_features import SpanModel, SpanReading
+from latree.kinds.span_features import PhraseFeatures, SpanModel, SpanReading, WordFeatures
 from latree.learning.loop import Training, train
 from latree.lexicon.lexical_rules import UNSEEN
 
@@ -127,7 +127,7 @@ class LoglinearModel(SpanModel):
         lexical, change = np.append(self.learned.lexical, -np.inf), np.append(self.learned.change, 0.0)
         first = np.where(own[:, tag] == NONE, NONE, start[own[:, tag]] + step)
         second = np.where(joined[:, tag] == NONE, NONE, start[joined[:, tag]] + step)
-        weights = np.exp(lexical[first] + change[second] + self.letters(tokens)[:, tag])
+        weights = np.exp(lexical[first] + change[second] + self.word_factors(tokens)[:, tag])
         return LoglinearReading(self.pruner.read(tokens), *self.span_reading(tokens), weights)
 
     def weights(self, reading: LoglinearReading) -> Any:
@@ -146,7 +146,7 @@ class LoglinearModel(SpanModel):
 
     def viterbi_scores(self, forest: Forest, reading: LoglinearReading) -> Floats:
         """Zero on the best derivation over subtypes."""
-        if self.spans is not None:
+        if isinstance(self.spans, PhraseFeatures):
             raise LatreeError("with features of spans there is no single best derivation; use another objective")
         return only(forest, viterbi_edges(forest, self._cells(reading), self.size))
 
@@ -199,6 +199,7 @@ class LvgDTagger(LoglinearModel, PrunedTagger):
     """`LvgDTagger(pruner=LvgTagger(subtypes=4)).fit(sentences).tag(tokens)`, with sentences as (words, tags)."""
 
     kind = "lvg-d-tagger"
+    span_features = WordFeatures
     pruner: LvgTagger
 
     def make_pruner(self) -> LvgTagger:

@@ -17,7 +17,6 @@ from latree.report.value import Block, Branch, Cell, Column, Outline, Paragraph,
 MOVED = (Column(), Column(kind="figure"), Column(pattern="weight {:.3g}", kind="figure"))
 SKETCHED = 16  # nodes of a refinement tree to draw, those that moved most; what is above them comes along
 PRODUCTIONS = ((False, "rule", "rules"), (True, "word", "lexical rules"))  # whether they are of words, and names
-SPAN_WORDS = (("first",), ("last",), ("before",), ("after",), ("before", "first"), ("last", "after"))
 
 
 class Loglinear(ModelReport[LoglinearModel]):
@@ -153,15 +152,15 @@ class Loglinear(ModelReport[LoglinearModel]):
         return [*(legible(name, WORD) for name in named), "(edge)"]
 
     def _span(self, feature: int) -> str:
-        """`NP: first the`, `NP: 2 words`; the number of a feature is made in `SpanFeatures.keys`."""
+        """`NP: first the`, `NP: 2 words`, `NN: before the`; the number of a feature is made in `SpanFeatures`."""
         spans = self.model.spans
         assert spans is not None
         rest, symbol = divmod(int(spans.key[feature]), spans.symbols)
         rest, second = divmod(rest, spans.units + 1)
         kind, first = divmod(rest, spans.units + 1)
-        if kind == len(SPAN_WORDS):
+        if kind == len(spans.places):
             return f"{self.name(symbol)}: {_words(first)}"
-        pairs = zip(SPAN_WORDS[kind], (first, second), strict=False)
+        pairs = zip(spans.places[kind], (first, second), strict=False)
         return f"{self.name(symbol)}: {', '.join(f'{where} {self._units[unit]}' for where, unit in pairs)}"
 
 

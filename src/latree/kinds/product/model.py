@@ -110,8 +110,8 @@ class Product(Parser):
         return forest
 
     def opinions(self, forest: Forest, reading: ProductReading) -> list[Posteriors]:
-        """One of each member."""
-        return [member.infer(forest, part) for member, part in self._parts(reading)]
+        """Those of each member: with one that decides jointly, its pruner's too."""
+        return [one for member, part in self._parts(reading) for one in member.opinions(forest, part)]
 
     @property
     def fine(self) -> FineTagger | None:

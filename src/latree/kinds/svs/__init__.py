@@ -56,6 +56,12 @@ class SvsOptions(LabelOptions):
         "How a head's concept follows from its phrase's: by the labels of both (context), or for all heads alike (one, "
         "as in the paper); modifiers always have their context.",
     )
+    horizontal: int = option(
+        0,
+        "1: the rest of a long phrase remembers in its label the sister that was split off before it; 0: it does not.",
+        least=0,
+        most=1,
+    )
     rule_smoothing: float = option(
         5.0,
         "How much a concept's rules are drawn to the rules of all concepts: as if that many more examples were seen.",

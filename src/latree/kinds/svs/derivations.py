@@ -57,7 +57,7 @@ class _Derivations:
     """Makes the items of every node, children first, that the grammar has rules for."""
 
     def __init__(self, tree: Tree, grammar: Grammar, binarization: HeadBinarization) -> None:
-        self.grammar = grammar
+        self.grammar, self.binarization = grammar, binarization
         self.places = _places(tree, binarization)
         self.items: list[_Item] = []
         self.as_head = [NONE] * len(self.places)  # item of each node
@@ -106,18 +106,31 @@ class _Derivations:
         size = len(heads)
         if size == 1:
             return [(heads[0], NONE)]  # elsewhere NONE is an item that could not be made
-        part = {(k, k): head for k, head in enumerate(heads)}  # (first, last child): item that has the head
-        symbol = Symbol("part", place.tree.label)
+        # (first, last child, what was split off before): item that has the head
+        part = {(k, k, outer): head for k, head in enumerate(heads) for outer in (k - 1, k + 1)}
         for width in range(2, size + 1):
             for first in range(size - width + 1):
                 last = first + width - 1
-                ways = [(modifiers[first], part[first + 1, last]), (part[first, last - 1], modifiers[last])]
+                ways = [
+                    (modifiers[first], part[first + 1, last, first]),
+                    (part[first, last - 1, last], modifiers[last]),
+                ]
                 ways = [way for way in ways if NONE not in way]
                 if width == size and place is not self.places[0]:
                     return ways
-                start, end = self.places[place.children[first]].start, self.places[place.children[last]].end
-                part[first, last] = self._item(symbol, place._replace(start=start, end=end), ways, NONE)
-        return [(part[0, size - 1], NONE)]
+                part |= self._parts(place, first, last, ways)
+        return [(part[0, size - 1, NONE], NONE)]
+
+    def _parts(self, place: Place, first: int, last: int, ways: _Ways) -> dict[tuple[int, int, int], int]:
+        """The items of some children, by what was split off before; one for both sides where it is the same symbol."""
+        children = place.children
+        span = place._replace(start=self.places[children[first]].start, end=self.places[children[last]].end)
+        outers = [outer for outer in (first - 1, last + 1) if 0 <= outer < len(children)]
+        symbols = {outer: self.binarization.part(place.tree, outer) for outer in outers}
+        if not outers:
+            symbols = {NONE: self.binarization.part(place.tree, None)}
+        items = {symbol: self._item(symbol, span, ways, NONE) for symbol in set(symbols.values())}
+        return {(first, last, outer): items[symbol] for outer, symbol in symbols.items()}
 
     def _item(self, symbol: Symbol, place: Place, ways: _Ways, node: int) -> int:
         """Its number; NONE where the grammar has no rule that makes it."""

@@ -59,7 +59,8 @@ class Svs(Parser):
         """Clean trees, and make them binary by their heads."""
         cleaned = self._clean(data)
         heads = self.options.heads or HeadRules.for_labels(node.label for tree in cleaned for node in tree.subtrees())
-        self.binarization = HeadBinarization.of(cleaned, heads, self.options.least)  # type: ignore[assignment]
+        sisters = self.options.horizontal
+        self.binarization = HeadBinarization.of(cleaned, heads, self.options.least, sisters)  # type: ignore[assignment]
         return [self.binarization.apply(tree) for tree in cleaned]
 
     def learn(self, data: list[Node], training: Training) -> None:

@@ -2,7 +2,8 @@
 
 A phrase's modifiers are split off from the outside in, those on the right first, so that every part still has the head.
 A symbol says by its context whether it is a head, which has none (l_ID of structured vectorial semantics), or else a
-modifier (l_MOD), whose context is its parent's label.  Relations that are too rare have one context in common.
+modifier (l_MOD), whose context is its parent's label.  Relations that are too rare have one context in common.  A part
+may remember the modifier that was split off before it: where trees are flat, sisters tell more than parents.
 """
 
 from __future__ import annotations
@@ -26,12 +27,13 @@ class HeadBinarization:
 
     heads: HeadRules
     relations: frozenset[tuple[str, str]] = frozenset()
+    horizontal: int = 0  # 1: a part remembers the sister split off before it
 
     @classmethod
-    def of(cls, trees: Iterable[Tree], heads: HeadRules, least: int) -> HeadBinarization:
+    def of(cls, trees: Iterable[Tree], heads: HeadRules, least: int, horizontal: int = 0) -> HeadBinarization:
         """Relations that these trees have at least so often."""
         counts = Counter(pair for tree in trees for pair in _modifiers(tree, heads))
-        return cls(heads, frozenset(pair for pair, count in counts.items() if count >= least))
+        return cls(heads, frozenset(pair for pair, count in counts.items() if count >= least), horizontal)
 
     def apply(self, tree: Tree) -> Node:
         """The binary tree; its topmost node alone has a symbol of kind "root"."""
@@ -53,21 +55,29 @@ class HeadBinarization:
         node = children[head]
         steps = [(k, True) for k in range(head - 1, -1, -1)] + [(k, False) for k in range(head + 1, len(children))]
         for done, (k, on_left) in enumerate(steps, start=1):
-            top = symbol if done == len(steps) and kind != "root" else Symbol("part", tree.label)
+            top = self.part(tree, None if done == len(steps) else steps[done][0])
+            top = symbol if done == len(steps) and kind != "root" else top
             node = Node(top, children[k], node) if on_left else Node(top, node, children[k])
         return Node(symbol, node) if kind == "root" else node
+
+    def part(self, tree: Tree, split_off: int | None) -> Symbol:
+        """Some of a node's children, that one split off before it; None: all of the root's."""
+        if self.horizontal == 0 or split_off is None:
+            return Symbol("part", tree.label)
+        return Symbol("part", tree.label, history=(tree.children[split_off].label,))
 
     def context(self, parent: str, modifier: str) -> str:
         """How a modifier is related to its parent, by their labels."""
         return parent if (parent, modifier) in self.relations else ANY
 
     def to_json(self) -> dict[str, Any]:
-        return {"heads": self.heads.to_json(), "relations": sorted(map(list, self.relations))}
+        relations = sorted(map(list, self.relations))
+        return {"heads": self.heads.to_json(), "relations": relations, "horizontal": self.horizontal}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> HeadBinarization:
         relations = frozenset((parent, label) for parent, label in data["relations"])
-        return cls(HeadRules.from_json(data["heads"]), relations)
+        return cls(HeadRules.from_json(data["heads"]), relations, data.get("horizontal", 0))
 
 
 def head_of(tree: Tree, heads: HeadRules) -> int:
