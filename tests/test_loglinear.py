@@ -261,7 +261,7 @@ def test_refinement_grows_and_shrinks() -> None:
     delta[-1] = 1.0
     kept = deeper.restricted(deeper.kept(delta))
     assert np.bincount(kept.production).tolist() == [1, 1, 5, 1]  # the whole way down, with brothers and sisters
-    np.testing.assert_array_equal(Refinement.from_arrays(kept.to_arrays()).parent, kept.parent)
+    np.testing.assert_array_equal(Refinement.from_arrays(kept.to_arrays(), 4).parent, kept.parent)
 
 
 def test_what_is_zero_is_not_divided(multiscale: LvgD) -> None:

@@ -146,11 +146,12 @@ def test_branches_are_the_sides_of_the_first_real_split(history: History) -> Non
 
 
 def test_history_survives_a_file(history: History) -> None:
-    again = History.from_arrays(history.to_arrays(), history.rounds)
+    sizes = [np.array([len(one) for one in parents]) for parents in history.parents]
+    again = History.from_arrays(history.to_arrays(), history.rounds, sizes[-1])
     assert [[p.tolist() for p in one] for one in again.parents] == [
         [p.tolist() for p in one] for one in history.parents
     ]
-    earlier = History.from_arrays(history.to_arrays(), 2)
+    earlier = History.from_arrays(history.to_arrays(), 2, sizes[1])
     assert earlier.ancestors(1, 0).tolist() == [0, 0, 0]
 
 

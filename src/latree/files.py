@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latree.arrays import Floats, Longs
+from latree.checks import integers, numbers
 from latree.errors import LatreeError
 
 VERSION = 1
@@ -34,9 +35,29 @@ class ModelFile(NamedTuple):
     arrays: Arrays
 
 
-def write_atomically(path: str | Path, data: bytes) -> None:
-    """Write all of the file or none of it."""
+def is_special(path: str | Path) -> bool:
+    """Whether there is something that is neither a file nor a folder: a device, a pipe."""
     path = Path(path)
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def write_atomically(path: str | Path, data: bytes) -> None:
+    """Write all of the file or none of it; what a link leads to, and into devices and pipes."""
+    if is_special(path):
+        _write_into(path, data)
+    else:
+        _write_and_move(Path(os.path.realpath(path)), data)
+
+
+def _write_into(path: str | Path, data: bytes) -> None:
+    try:
+        with open(path, "wb") as file:
+            file.write(data)
+    except OSError as error:
+        raise LatreeError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def _write_and_move(path: Path, data: bytes) -> None:
     temporary = None
     try:
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
@@ -71,8 +92,9 @@ def pack_sparse(name: str, values: Floats) -> Arrays:
 
 def unpack_places(name: str, arrays: Arrays, size: int) -> tuple[Longs, Floats]:
     """The places of what `pack_sparse` put away other than zeros, and the values; `size` is how many there were."""
-    place = np.flatnonzero(np.unpackbits(arrays[f"{name}.bits"], count=size).view(np.bool_))
-    values = arrays[f"{name}.values"].astype(np.float64)
+    bits = integers(f"{name}.bits", arrays, (-(-size // 8),), 0, 256).astype(np.uint8)
+    place = np.flatnonzero(np.unpackbits(bits, count=size).view(np.bool_))
+    values = numbers(f"{name}.values", arrays, (None,))
     if place.shape != values.shape:
         raise ValueError(f"{name}: {len(values)} values for {len(place)} places")
     return place, values
@@ -132,7 +154,7 @@ def _check_header(path: str | Path, text: str) -> Header:
     try:
         header = json.loads(text)
         version, _ = int(header["version"]), str(header["kind"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         raise LatreeError(f"{path}: the header of this latree model is damaged") from None
     if version > VERSION:
         raise LatreeError(

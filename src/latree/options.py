@@ -7,9 +7,11 @@ says so (`Use`), and whoever gives it in vain is told (`hindrance`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from latree.errors import LatreeError
 
@@ -138,10 +140,13 @@ class Options:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Make the value that `to_json` described; what is not there has its default."""
-        known = {one.name: one for one in fields(cls)}
+        known, kinds = {one.name: one for one in fields(cls)}, get_type_hints(cls)
         if unknown := set(data) - set(known):
             raise LatreeError(f"unknown option {', '.join(sorted(unknown))}")
-        return cls(**{name: _read_json(known[name], value) for name, value in data.items()})
+        values = {name: _read_json(known[name], value) for name, value in data.items()}
+        if wrong := next((name for name in values if not _is_of(kinds[name], values[name])), None):
+            raise LatreeError(f"the option {wrong} cannot be {data[wrong]!r}")
+        return cls(**values)
 
     @classmethod
     def for_tagger(cls, **changes: Any) -> Self:
@@ -162,6 +167,20 @@ class Options:
 def _read_json(one: Field[Any], value: Any) -> Any:
     read: Callable[[Any], Any] | None = getattr(one.default, "from_json", None)
     return value if read is None else read(value)
+
+
+def _is_of(kind: Any, value: Any) -> bool:
+    """Whether a value is of the type that a field has; of other types than JSON's it is not asked."""
+    origin = get_origin(kind)
+    if origin is Literal:
+        return value in get_args(kind)
+    if origin in (Union, UnionType):
+        return any(_is_of(one, value) for one in get_args(kind))
+    if isinstance(value, bool) or kind is bool:
+        return isinstance(value, bool) and kind is bool
+    if kind is float:
+        return isinstance(value, (int, float)) and math.isfinite(value)
+    return not isinstance(kind, type) or isinstance(value, kind)
 
 
 def _tagger_default(one: Field[Any]) -> Any:

@@ -16,9 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latree.arrays import NONE
+from latree.checks import integers, whole_number
+from latree.files import Arrays, Header
 from latree.text.binary import Node, Symbol, longest_unary_chain
 
 _KIND_ORDER = {"root": 0, "phrase": 1, "part": 2, "tag": 3}
+
+
+MOST_UNARY_STEPS = 1000  # that a model file may ask for
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,19 @@ class Grammar:
         rows = map(tuple, self.rules.tolist())
         object.__setattr__(self, "rule_index", {row: i for i, row in enumerate(rows)})
         object.__setattr__(self, "first_tag", sum(symbol.kind != "tag" for symbol in self.symbols))
+
+    @classmethod
+    def of_file(cls, header: Header, arrays: Arrays) -> Grammar:
+        """Take over from a model file, where all that numbers point at is there."""
+        symbols = tuple(Symbol.from_json(symbol) for symbol in header["symbols"])
+        kinds = [symbol.kind for symbol in symbols]
+        tags = kinds.count("tag")
+        if kinds[:1] != ["root"] or "root" in kinds[1:] or "tag" in kinds[: len(kinds) - tags] or tags == 0:
+            raise ValueError("symbols are not a root, phrases and then tags")
+        rules = integers("rules", arrays, (None, 3), NONE, len(symbols))
+        if len(rules) == 0 or (rules[:, 0] < 0).any() or (rules[:, 1:] == 0).any():
+            raise ValueError("there is no rule, or one without a parent or with the root for a child")
+        return cls(symbols, rules.astype(np.int32), whole_number("unary_steps", header, 0, MOST_UNARY_STEPS))
 
     @property
     def tags(self) -> tuple[Symbol, ...]:

@@ -14,11 +14,15 @@ from typing import NamedTuple
 import numpy as np
 
 from latree.arrays import Floats, Longs, starts
+from latree.checks import integers
 from latree.files import Arrays
 from latree.inference.grammar import Grammar
 from latree.jit import kernel
 
 LEAST = 1e-30  # probabilities below this are taken for zero: EM never revives them
+
+
+MOST_SUBTYPES = 1 << 12  # of a symbol, that a model file may have
 
 
 @dataclass(frozen=True)
@@ -223,11 +227,18 @@ class History:
         return arrays
 
     @classmethod
-    def from_arrays(cls, arrays: Arrays, rounds: int) -> History:
-        parents = []
+    def from_arrays(cls, arrays: Arrays, rounds: int, size: Longs) -> History:
+        """The history that wrote these, of symbols that now have so many subtypes."""
+        before, parents = np.ones_like(size), []
         for k in range(rounds):
-            cuts = np.cumsum(arrays[f"history.{k}.size"])[:-1]
-            parents.append(tuple(np.split(arrays[f"history.{k}"], cuts)))
+            after = integers(f"history.{k}.size", arrays, size.shape, 1)
+            step = integers(f"history.{k}", arrays, (int(after.sum()),))
+            if (step >= np.repeat(before, after)).any():
+                raise ValueError(f"history.{k} leads to subtypes that there are not")
+            parents.append(tuple(np.split(step, np.cumsum(after)[:-1])))
+            before = after
+        if not np.array_equal(before, size):
+            raise ValueError("the history does not end at the subtypes that there are")
         return cls(tuple(parents))
 
     def ancestors(self, symbol: int, level: int) -> Longs:

@@ -13,6 +13,7 @@ import numpy as np
 
 from latree import files
 from latree.arrays import Floats, Longs
+from latree.checks import numbers
 from latree.errors import LatreeError, NotTrainedError
 from latree.files import Arrays, Header, ModelFile
 from latree.inference import decode
@@ -36,7 +37,6 @@ from latree.learning.loop import Training
 from latree.learning.progress import shown
 from latree.lexicon.words import Lexicon
 from latree.options import refuse_idle
-from latree.text.binary import Symbol
 from latree.text.sentences import tokenize
 from latree.text.tokenize import Token
 
@@ -509,15 +509,23 @@ class ForestModel(ABC, Generic[Result]):
         model = cls(kind_named(cls.kind).trained_options.from_json(options))
         model.training = dict(header["training"])
         model.restore(header, arrays)
+        model.check_lexicon()
         model.prepare()
         return model
 
     def restore(self, header: Header, arrays: Arrays) -> None:
         """Take over from a model file what was learned; tables are made of it by `prepare`."""
-        symbols = tuple(Symbol.from_json(symbol) for symbol in header["symbols"])
-        self.grammar = Grammar(symbols, arrays["rules"], int(header["unary_steps"]))
-        self.theta = arrays.get("theta", np.zeros(0))  # models with subtypes keep it in a form of their own
+        self.grammar = Grammar.of_file(header, arrays)
+        rules = (len(self.grammar.rules),)
+        # Models with subtypes keep it in a form of their own.
+        self.theta = numbers("theta", arrays, rules) if "theta" in arrays else np.zeros(0)
         self.lexicon = Lexicon.from_arrays(files.part_of("lexicon.", arrays), header["lexicon"])
+
+    def check_lexicon(self) -> None:
+        """That words have as many columns as tags have subtypes."""
+        columns = int(self.widths()[self.grammar.first_tag :].sum())
+        if self.lexicon.tags != columns:
+            raise ValueError(f"the lexicon has {self.lexicon.tags} tags with their subtypes, the grammar {columns}")
 
 
 Model = ForestModel[Any]  # of any kind, whether it parses or tags

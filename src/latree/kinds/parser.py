@@ -8,7 +8,9 @@ from typing import Any, cast
 
 import numpy as np
 
+from latree.arrays import NONE
 from latree.errors import LatreeError
+from latree.files import Arrays, Header
 from latree.inference.chart import Chart, ChartGrammar, chart_grammar, fill_chart
 from latree.inference.constituents import Listed, allowed_by
 from latree.inference.derivations import Derivation
@@ -48,6 +50,12 @@ class Parser(ForestModel[Parse]):
         super().prepare()
         self.chart = chart_grammar(self.grammar, self.coarse_theta())
         self._find = rule_finder(self.grammar, self.coarse_theta())
+
+    def restore(self, header: Header, arrays: Arrays) -> None:
+        super().restore(header, arrays)
+        rules, first_tag = self.grammar.rules, self.grammar.first_tag
+        if (rules[:, 0] >= first_tag).any() or (rules[:, 1] == NONE).any():
+            raise ValueError("a rule has no child, or a tag above it")
 
     @property
     def fine(self) -> FineTagger | None:

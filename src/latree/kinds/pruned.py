@@ -210,6 +210,9 @@ class PrunedModel(ForestModel[Any]):
         tags = len(self.grammar.tags)
         self.lexical = LexicalRules.from_arrays(part_of("lexical.", arrays), tags, header["scheme"])
 
+    def check_lexicon(self) -> None:
+        """The pruner's was looked at with the pruner."""
+
 
 class GradientTrainee(Trainee):
     """A model that follows the gradient of log P(T | w); the best step on held-out data is kept."""

@@ -102,7 +102,7 @@ def from_state(kind: str, header: Header, arrays: Arrays) -> Model:
     """A model from its header and arrays."""
     try:
         return model_class(kind).from_state(header, arrays)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise LatreeError(f"the {kind} model is damaged: {type(error).__name__} {error}") from error
 
 

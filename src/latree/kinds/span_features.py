@@ -19,6 +19,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from latree.arrays import Floats, Ints, Longs, starts
+from latree.checks import integers
 from latree.files import Arrays, Header, ModelFile
 from latree.inference.forest import Forest, P, R, assemble
 from latree.inference.potentials import NO_POTENTIALS, Potentials
@@ -256,4 +257,6 @@ class SpanModel(PrunedModel):
     def restore(self, header: Header, arrays: Arrays) -> None:
         super().restore(header, arrays)
         if "spans" in arrays:
-            self.spans = self.span_features(arrays["spans"], len(self.lexical.units), len(self.grammar.symbols))
+            self.spans = self.span_features(
+                integers("spans", arrays, (None,)), len(self.lexical.units), len(self.grammar.symbols)
+            )

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from latree.arrays import NONE
 from latree.errors import LatreeError
+from latree.files import Arrays, Header
 from latree.inference.derivations import Derivation
 from latree.inference.forest import P, Piece, assemble
 from latree.inference.results import Objective, Tagging
@@ -39,6 +41,12 @@ class Tagger(ForestModel[Tagging]):
     def __init__(self, options: Any = None, **changes: Any) -> None:
         super().__init__(options, **changes)
         self.column = self.options.column
+
+    def restore(self, header: Header, arrays: Arrays) -> None:
+        super().restore(header, arrays)
+        rules = self.grammar.rules
+        if self.grammar.first_tag != 1 or (rules[:, 2] != NONE).any() or (rules[rules[:, 0] == 0, 1] == NONE).any():
+            raise ValueError("its rules are not those of sequences")
 
     def prepare(self) -> None:
         """Add the tables of the coarse pass."""

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latree.arrays import NONE, Floats, Longs
+from latree.checks import integers, numbers
 from latree.files import Arrays, Header, pack_strings, unpack_strings
 from latree.lexicon.signatures import Scheme, read_scheme
 
@@ -170,9 +171,13 @@ class LexicalRules:
     @classmethod
     def from_arrays(cls, arrays: Arrays, tags: int, scheme: Header) -> LexicalRules:
         """The rules that wrote these."""
-        units = unpack_strings(arrays["units"])
-        parts = np.split(arrays["rare_tag"], np.cumsum(arrays["rare_tags"])[:-1])
-        rare = {w: tuple(part.tolist()) for w, part in zip(unpack_strings(arrays["rare"]), parts, strict=False)}
-        numbers = (arrays["tag"].astype(np.int64), arrays["unit"].astype(np.int64), arrays["count"].astype(np.float64))
-        joined = int(arrays["joined"][0]) if "joined" in arrays else 0  # older files have none
-        return cls(units, *numbers, tags, rare, read_scheme(scheme), joined)
+        units, words = unpack_strings(arrays["units"]), unpack_strings(arrays["rare"])
+        if _ANY not in units:
+            raise ValueError("there is no rule for words that were not seen with a tag")
+        rules, count = len(arrays["tag"]), integers("rare_tags", arrays, (len(words),))
+        rare_tag = integers("rare_tag", arrays, (int(count.sum()),), 0, tags)
+        parts = np.split(rare_tag, np.cumsum(count)[:-1])
+        rare = {word: tuple(part.tolist()) for word, part in zip(words, parts, strict=False)}
+        tag, unit = integers("tag", arrays, (rules,), 0, tags), integers("unit", arrays, (rules,), 0, len(units))
+        joined = int(integers("joined", arrays, (1,))[0]) if "joined" in arrays else 0  # older files have none
+        return cls(units, tag, unit, numbers("count", arrays, (rules,)), tags, rare, read_scheme(scheme), joined)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latree.arrays import NONE, Floats
+from latree.checks import boundaries, integers, numbers, whole_number
 from latree.errors import LatreeError
 from latree.files import Arrays, Header, pack_sparse, pack_strings, part_of, unpack_sparse, unpack_strings
 from latree.lexicon.guesser import Guesser
@@ -37,6 +38,7 @@ _ARRAYS: dict[str, Any] = {
     "pair_count": np.float32,
 }
 _STRINGS = ("vocabulary", "signatures")
+MOST_TAGS = 1 << 24  # with their subtypes
 
 
 # --- formulas, for tables [items, tags]
@@ -295,16 +297,18 @@ class Lexicon:
     @classmethod
     def from_arrays(cls, arrays: Arrays, header: Header) -> Lexicon:
         """The lexicon that wrote these."""
-        wide = {np.int32: np.int64, np.float32: np.float64}
-        parts: dict[str, Any] = {name: arrays[name].astype(wide[kind]) for name, kind in _ARRAYS.items()}
-        parts |= {name: unpack_strings(arrays[name]) for name in _STRINGS}
+        tags, pairs = whole_number("tags", header, 1, MOST_TAGS), len(arrays["pair_tag"])
+        parts: dict[str, Any] = {name: unpack_strings(arrays[name]) for name in _STRINGS}
+        words, signatures = (len(parts[name]) for name in _STRINGS)
+        parts["word_ptr"] = boundaries("word_ptr", arrays, words, pairs)
+        parts["pair_tag"] = integers("pair_tag", arrays, (pairs,), 0, tags)
+        parts["pair_count"] = numbers("pair_count", arrays, (pairs,))
         if "signature_count" in arrays:  # as it was at first
-            parts["signature_count"] = arrays["signature_count"].astype(np.float64)
+            parts["signature_count"] = numbers("signature_count", arrays, (signatures, tags))
         else:
-            size = len(parts["signatures"]) * header["tags"]
-            parts["signature_count"] = unpack_sparse("signature_count", arrays, size).reshape(-1, header["tags"])
+            parts["signature_count"] = unpack_sparse("signature_count", arrays, signatures * tags).reshape(-1, tags)
         if "tag_columns" in arrays:
-            parts["tag_columns"] = arrays["tag_columns"].astype(np.int64)
+            parts["tag_columns"] = boundaries("tag_columns", arrays, len(arrays["tag_columns"]) - 1, tags)
             parts["guesser"] = Guesser.from_arrays(part_of("guesser.", arrays), len(parts["tag_columns"]) - 1)
         return cls(**parts, scheme=read_scheme(header["scheme"]), options=LexiconOptions.from_json(header["options"]))
 

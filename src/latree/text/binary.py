@@ -42,6 +42,8 @@ class Symbol(NamedTuple):
         kind, label, parents, history = data
         if kind not in get_args(SymbolKind):
             raise LatreeError(f"unknown kind of symbol {kind!r}; expected one of {', '.join(get_args(SymbolKind))}")
+        if not all(isinstance(name, str) for name in (label, *parents, *history)):
+            raise LatreeError(f"the symbol {data!r} has a name that is no text")
         return cls(kind, label, tuple(parents), tuple(history))
 
 

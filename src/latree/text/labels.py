@@ -45,6 +45,11 @@ class LabelRules:
         if unknown:
             raise LatreeError(f"unknown label rule {', '.join(sorted(unknown))}")
         values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}
+        for one in fields(cls):
+            value = values.get(one.name, one.default)
+            named = all(isinstance(name, str) for name in value) if isinstance(value, tuple) else True
+            if type(value) is not type(one.default) or not named:
+                raise LatreeError(f"the label rule {one.name} cannot be {value!r}")
         return cls(**values)
 
     @classmethod

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from latree.arrays import NONE, Floats, Longs
+from latree.checks import numbers
 from latree.files import Arrays, Header, ModelFile, part_of
 from latree.inference.constituents import Listed
 from latree.inference.decode import best, best_edges
@@ -161,4 +162,8 @@ class Cvg(PrunedParser):
 
     def restore(self, header: Header, arrays: Arrays) -> None:
         super().restore(header, arrays)
-        self.network = Network(**{k: a.astype(np.float64) for k, a in part_of("network.", arrays).items()})
+        found, kinds = part_of("network.", arrays), int(compositions(self.grammar).max()) + 1
+        word = numbers("word", found, (len(self.lexical.units), None))
+        dim = word.shape[1]
+        matrix = numbers("matrix", found, (kinds, dim, 2 * dim + 1))
+        self.network = Network(matrix, numbers("score", found, (kinds, dim)), word)

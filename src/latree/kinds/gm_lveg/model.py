@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from latree.arrays import NONE, Floats, Longs
+from latree.checks import integers, numbers
 from latree.errors import LatreeError
 from latree.files import Arrays, Header, ModelFile, part_of
 from latree.inference.forest import Forest, restrict
@@ -189,10 +190,17 @@ class GaussianModel(SpanModel):
     def restore(self, header: Header, arrays: Arrays) -> None:
         super().restore(header, arrays)
         self.joint = bool(header.get("joint", self.joint))
-        self.components = make_components(self.grammar, self.lexical, arrays["components"])
-        self.mixtures = Mixtures(**{k: a.astype(np.float64) for k, a in part_of("mixtures.", arrays).items()})
+        rules, found = len(self.grammar.rules) + len(self.lexical.tag), part_of("mixtures.", arrays)
+        total = len(found["log_rho"])
+        size = integers("components", arrays, (rules,), 1, total + 1)
+        log_rho = numbers("log_rho", found, (int(size.sum()),))
+        self.components = make_components(self.grammar, self.lexical, size)
+        mean, log_sd = (numbers(name, found, (self.components.slots, None)) for name in ("mean", "log_sd"))
+        if mean.shape[1] == 0 or log_sd.shape[1] not in (1, mean.shape[1]):
+            raise ValueError(f"there are {mean.shape[1]} dimensions of means, and {log_sd.shape[1]} of deviations")
+        self.mixtures = Mixtures(log_rho, mean, log_sd)
         if self.spans is not None:
-            self.span_weights = arrays["span_weights"].astype(np.float64)
+            self.span_weights = numbers("span_weights", arrays, self.spans.key.shape)
 
 
 class GmLveg(GaussianModel, PrunedParser):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from latree.arrays import NONE, Floats, Longs
+from latree.checks import integers, numbers, whole_number
 from latree.files import Arrays, Header, ModelFile, pack_sparse, part_of, unpack_places
 from latree.inference.decode import only
 from latree.inference.forest import Forest, thin
@@ -16,7 +17,7 @@ from latree.inference.forms.sparse import Sparse, no_statistics, of_cells, spars
 from latree.inference.grammar import count_rules
 from latree.inference.prune import FAST, Cascade
 from latree.inference.reading import Emissions
-from latree.inference.subtypes import Cells, ColumnMap, History, Layout, project
+from latree.inference.subtypes import MOST_SUBTYPES, Cells, ColumnMap, History, Layout, project
 from latree.inference.sweep import infer
 from latree.inference.viterbi import viterbi_edges
 from latree.kinds.fine_tags import FineTagger, FineTags
@@ -164,13 +165,17 @@ class Subtyped(ForestModel[Any]):
 
     def restore(self, header: Header, arrays: Arrays) -> None:
         super().restore(header, arrays)
-        self.size, self.frequency = arrays["size"], arrays["frequency"]
-        self.history = History.from_arrays(arrays, int(header["rounds"]))
+        self.size = integers("size", arrays, (len(self.grammar.symbols),), 1, MOST_SUBTYPES + 1)
+        if self.size[0] != 1:
+            raise ValueError("the root has several subtypes")
+        self.frequency = numbers("frequency", arrays, (int(self.size.sum()),))
+        self.history = History.from_arrays(arrays, whole_number("rounds", header, 0, MOST_SUBTYPES), self.size)
         layout = Layout(self.grammar, self.size)
         cells = Cells(*unpack_places("theta", arrays, int(layout.start[-1])))
         self.tensors, self._theta = of_cells(layout, cells), None
         if "smoothing" in arrays:
-            self.given_smoothing = _square_blocks(arrays["smoothing"], self.size[self.grammar.first_tag :])
+            size = self.size[self.grammar.first_tag :]
+            self.given_smoothing = _square_blocks(numbers("smoothing", arrays, (int((size**2).sum()),)), size)
 
 
 def _square_blocks(flat: Floats, size: Longs) -> list[Floats]:

@@ -47,8 +47,9 @@ class Rounds(Trainee):
         self._take(first_grammar(self.treebank, self.rule_counts, self.model.options, rng))
 
     def resume(self, standing: Standing, training: Training) -> None:
-        history = History.from_arrays(standing.model, int(standing.header["rounds"]))
-        self._take(self._grammar(standing.arrays, standing.model["size"], history))
+        size = standing.model["size"]
+        history = History.from_arrays(standing.model, int(standing.header["rounds"]), size)
+        self._take(self._grammar(standing.arrays, size, history))
 
     def _grammar(self, arrays: Arrays, size: Longs, history: History) -> Refined:
         """A grammar whose weights `state` gave."""
@@ -102,5 +103,5 @@ class Rounds(Trainee):
         return self.state() | history.to_arrays() | sizes
 
     def adopt(self, learned: Arrays) -> None:
-        history = History.from_arrays(learned, int(learned["rounds"][0]))
+        history = History.from_arrays(learned, int(learned["rounds"][0]), learned["size"])
         self._take(self._grammar(learned, learned["size"], history))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from latree.arrays import NONE, Floats, Longs
+from latree.checks import integers, numbers
 from latree.errors import LatreeError
 from latree.files import Arrays, Header, ModelFile, part_of
 from latree.inference.decode import only
@@ -21,7 +22,7 @@ from latree.inference.forms.multiscale import expanded
 from latree.inference.forms.sparse import Sparse, no_statistics, with_words
 from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.inference.reading import Reading
-from latree.inference.subtypes import Layout
+from latree.inference.subtypes import MOST_SUBTYPES, Layout
 from latree.inference.viterbi import viterbi_edges
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.model import Lvg, LvgTagger, Subtyped
@@ -173,11 +174,16 @@ class LoglinearModel(SpanModel):
 
     def restore(self, header: Header, arrays: Arrays) -> None:
         super().restore(header, arrays)
-        self.size, self.delta = arrays["size"], arrays["delta"].astype(np.float64)
+        self.size = integers("size", arrays, (len(self.grammar.symbols),), 1, MOST_SUBTYPES + 1)
+        self.delta = numbers("delta", arrays, (None,))
         if self.options.scales:
-            self.tree = Refinement.from_arrays(part_of("tree.", arrays))
-            self.node_start = arrays["tree.start"].astype(np.float64)
+            self.tree = Refinement.from_arrays(
+                part_of("tree.", arrays), len(self.grammar.rules) + len(self.lexical.tag)
+            )
+            self.node_start = numbers("tree.start", arrays, (self.tree.nodes,))
         self.model = self.structure(self.size)
+        if len(self.delta) != self.model.parameters:
+            raise ValueError(f"delta has {len(self.delta)} parameters, not {self.model.parameters}")
 
 
 class LvgD(LoglinearModel, PrunedParser):

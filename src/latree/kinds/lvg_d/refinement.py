@@ -9,15 +9,14 @@ production may be fine in a place where another is coarse.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from latree.arrays import NONE, Floats, Longs
+from latree.checks import integers
 from latree.files import Arrays
 
 
@@ -96,5 +95,11 @@ class Refinement:
         return {name: getattr(self, name).astype(np.int32) for name in names}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Refinement:
-        return cls(*(arrays[name].astype(np.int64) for name in ("production", "place", "parent")))
+    def from_arrays(cls, arrays: Arrays, productions: int) -> Refinement:
+        """The tree that wrote these, of so many productions; what is below comes after what is above."""
+        nodes = len(arrays["parent"])
+        parent = integers("parent", arrays, (nodes,), NONE, nodes)
+        if (parent >= np.arange(nodes)).any():
+            raise ValueError("a node of the refinement stands before its parent")
+        production = integers("production", arrays, (nodes,), 0, productions)
+        return cls(production, integers("place", arrays, (nodes, None)), parent)

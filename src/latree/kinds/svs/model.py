@@ -8,13 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from latree.arrays import Floats, Longs
+from latree.arrays import NONE, Floats, Longs
+from latree.checks import integers, numbers
 from latree.errors import LatreeError
 from latree.files import Arrays, Header, ModelFile, pack_strings, unpack_strings
 from latree.inference.decode import only
 from latree.inference.derivations import Derivation
 from latree.inference.forest import Forest
-from latree.inference.forms.factored import Factored, no_statistics, with_words
+from latree.inference.forms.factored import NO_RELATION, Factored, no_statistics, with_words
 from latree.inference.grammar import count_rules, normalise
 from latree.inference.reading import Emissions
 from latree.inference.results import Objective, Parse
@@ -210,6 +211,16 @@ class Svs(Parser):
         super().restore(header, arrays)
         self.binarization = HeadBinarization.from_json(header["binarization"])  # type: ignore[assignment]
         self.headwords = Headwords(unpack_strings(arrays["svs.headwords"]))
-        self.structure = Structure(arrays["svs.label"], tuple(Relation(*one) for one in header["relations"]))
-        for name in ("rule", "relation", "prior", "concept_of"):
-            setattr(self, name, arrays[f"svs.{name}"].astype(np.float64))
+        rules, symbols, relations = len(self.grammar.rules), len(self.grammar.symbols), len(header["relations"])
+        self.rule = numbers("svs.rule", arrays, (rules, None))
+        concepts = self.rule.shape[1]
+        if concepts == 0:
+            raise ValueError("there are no concepts")
+        self.relation = numbers("svs.relation", arrays, (relations, concepts, concepts))
+        self.prior = numbers("svs.prior", arrays, (symbols, concepts))
+        self.concept_of = numbers("svs.concept_of", arrays, (len(self.headwords.words) + 1, concepts))
+        label = integers("svs.label", arrays, (rules, 2), NO_RELATION, relations).astype(np.int32)
+        below = (self.grammar.rules[:, :1] > 0) & (self.grammar.rules[:, 1:] != NONE)
+        if not np.array_equal(label != NO_RELATION, below):
+            raise ValueError("children have no relations, or relations no children")
+        self.structure = Structure(label, tuple(Relation(*one) for one in header["relations"]))
