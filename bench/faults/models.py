@@ -146,7 +146,7 @@ def outcome(name: str, header: Header, arrays: Arrays) -> str:
     """What loading and using come to."""
     try:
         use(from_state(name, header, arrays))
-    except LatreeError:
+    except (LatreeError, MemoryError):  # both of which commands tell in a line
         return "refused"
     except Exception as error:
         return f"{type(error).__name__}: {error}"

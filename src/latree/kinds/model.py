@@ -44,6 +44,7 @@ Result = TypeVar("Result", bound=Analysis)
 
 BATCH = 32  # sentences whose forests are laid end to end
 LOOSER = (1e-2, 1e-4, 1e-8, 0.0)  # what thresholds are multiplied by, where pruning leaves nothing of a sentence
+MANY_EDGES = 300_000  # of one sentence: after so many nothing is pruned less, which would leave far more
 _SHOWN = 60  # characters of what a user gave
 
 
@@ -387,17 +388,26 @@ class ForestModel(ABC, Generic[Result]):
 
     def _analyse_loosely(self, tokens: tuple[str, ...], attempt: Attempt, objective: Objective) -> Result:
         """A sentence of which nothing was left by pruning: prune less, in the end not at all."""
-        for looseness in LOOSER:
-            search = Search(self, [attempt], self.threshold * looseness)
+        for search in self._searches(attempt, self.threshold, LOOSER):
             derivation = search.best(objective)[0]
             if derivation.edges:
                 return self._result(tokens, search, derivation, 0)
         return self._stand_in(tokens, NOTHING)
 
+    def _searches(self, attempt: Attempt, threshold: float, loosenesses: Sequence[float]) -> Iterator[Search]:
+        """Search one sentence, pruning less every time, as long as there is room for it."""
+        for looseness in loosenesses:
+            search = Search(self, [attempt], threshold * looseness)
+            yield search
+            if not search.is_listed and len(search.survivors.rule) > MANY_EDGES:
+                return
+
     def _search(self, attempt: Attempt, threshold: float) -> Search:
-        """Search one sentence; where nothing is left by pruning, prune less, in the end not at all."""
-        searches = (Search(self, [attempt], threshold * looseness) for looseness in (1.0, *LOOSER))
-        return next((search for search in searches if np.isfinite(search.log_z[0])), Search(self, [attempt], 0.0))
+        """Search one sentence; where nothing is left by pruning, prune less; the last where there is nothing ever."""
+        for search in self._searches(attempt, threshold, (1.0, *LOOSER)):
+            if np.isfinite(search.log_z[0]):
+                break
+        return search
 
     def _attempt(self, sentence: Sentence) -> Attempt | Trouble:
         """The coarse pass of a sentence, or why there is none."""
@@ -428,9 +438,12 @@ class ForestModel(ABC, Generic[Result]):
             search, derivations = self._rank(attempt, k, objective)
         if not derivations and attempt.is_listed:
             return self._without_lists(self.kbest(tokens, k, objective))
-        if not derivations:
+        # What has no derivation over subtypes is left out.
+        weighed = search.weighed(derivations) if derivations else []
+        possible = [one for one in weighed if one.log_weight > -np.inf]
+        if not possible:
             return [self._stand_in(tokens, NOTHING)]
-        return [self._result(tokens, search, derivation, 0) for derivation in search.weighed(derivations)]
+        return [self._result(tokens, search, derivation, 0) for derivation in possible]
 
     def _rank(self, attempt: Attempt, k: int, objective: Objective) -> tuple[Search, list[list[int]]]:
         """The k best by posteriors; a forest with fewer than k derivations is pruned less."""
@@ -438,7 +451,7 @@ class ForestModel(ABC, Generic[Result]):
         while True:
             search = Search(self, [attempt], threshold)
             found = k_best(search.forest, search.scores(objective), k)
-            if len(found) == k or threshold < 1e-12 or attempt.is_listed:
+            if attempt.is_listed or len(found) == k or threshold < 1e-12 or len(search.survivors.rule) > MANY_EDGES:
                 return search, [edges for _, edges in found]
             threshold *= 1e-2
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from latree.kinds.model import Model
 from latree.inference.results import OBJECTIVES, Objective
 
+LISTED = (4, 32, 256)  # trees to look through, where the best one cannot be
+
 
 class Coarse(Protocol):
     """What a coarse pass leaves of a sentence: a chart or a trellis."""
@@ -66,9 +68,13 @@ class Search:
     def forest(self) -> Forest:
         if self.is_listed:
             return assemble([self._listed(one) for one in self.attempts], len(self.model.grammar.rules))
-        survivors = assemble([self._pruned(one.coarse) for one in self.attempts], len(self.model.grammar.rules))
         looseness = self.threshold / self.model.threshold if self.model.threshold else 0.0
-        return self.model.refine(survivors, self.reading, looseness)
+        return self.model.refine(self.survivors, self.reading, looseness)
+
+    @cached_property
+    def survivors(self) -> Forest:
+        """What the coarse pass leaves."""
+        return assemble([self._pruned(one.coarse) for one in self.attempts], len(self.model.grammar.rules))
 
     def _pruned(self, coarse: Coarse) -> Piece:
         """What survives; where that has no whole derivation, the threshold was too high for this sentence."""
@@ -133,8 +139,20 @@ class Search:
 
     def best(self, objective: Objective) -> list[Derivation]:
         """Every sentence's best derivation; one without edges where nothing was left."""
-        choice = decode.best(self.forest, self.scores(objective))
-        return self.weighed([decode.best_edges(self.forest, choice, k) for k in range(len(self.attempts))])
+        scores = self.scores(objective)
+        choice = decode.best(self.forest, scores)
+        found = self.weighed([decode.best_edges(self.forest, choice, k) for k in range(len(self.attempts))])
+        return [self._possible(k, derivation, scores) for k, derivation in enumerate(found)]
+
+    def _possible(self, which: int, derivation: Derivation, scores: Floats) -> Derivation:
+        """Rules that are each likely may make a tree that no subtypes derive: then the next best that some do."""
+        if not derivation.edges or derivation.log_weight > -np.inf:
+            return derivation
+        for k in LISTED:
+            listed = self.weighed([edges for _, edges in k_best(self.forest, scores, k, which)])
+            if possible := [one for one in listed if one.log_weight > -np.inf]:
+                return possible[0]
+        return self.weighed([[]])[0]
 
     def weighed(self, lists: Sequence[list[int]]) -> list[Derivation]:
         """Derivations of given edges with log P(T, w)."""

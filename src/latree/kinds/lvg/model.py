@@ -17,6 +17,7 @@ from latree.inference.forms.sparse import Sparse, no_statistics, of_cells, spars
 from latree.inference.grammar import count_rules
 from latree.inference.prune import FAST, Cascade
 from latree.inference.reading import Emissions
+from latree.inference.results import Parse
 from latree.inference.subtypes import MOST_SUBTYPES, Cells, ColumnMap, History, Layout, project
 from latree.inference.sweep import infer
 from latree.inference.viterbi import viterbi_edges
@@ -25,9 +26,10 @@ from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.smoothing import word_smoothing
 from latree.kinds.lvg.split_merge import Refined
 from latree.kinds.lvg.training import Rounds
-from latree.kinds.model import ForestModel
+from latree.kinds.model import NOTHING, ForestModel, Trouble
 from latree.kinds.parser import Parser, tagged_sentences
 from latree.kinds.tagger import Tagger
+from latree.kinds.unsplit import without_subtypes
 from latree.learning.latent_treebank import LatentTreebank
 from latree.learning.loop import Training, train
 from latree.learning.tag_bigrams import bigram_grammar, by_rule, code_tags, count_bigrams
@@ -193,6 +195,11 @@ class Lvg(Subtyped, Parser):
     for_people = (*Parser.for_people, "trimmed")
     run_options = (*Parser.run_options, "cascade")
     _cascade, threshold = FAST, FAST.chart
+
+    def _stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Parse:
+        """What the unsplit grammar derives; else a flat tree."""
+        found = without_subtypes(self, tokens) if trouble == NOTHING else None
+        return super()._stand_in(tokens, trouble) if found is None else found
 
     def prepare_data(self, data: Iterable[Tree]) -> list[Node]:
         """Tags that have parts are cut, the fine ones kept behind them."""

@@ -1,0 +1,81 @@
+"""Sentences that a grammar with subtypes can hardly derive, or not at all."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from latree.kinds.lvg import LvgOptions
+from latree.kinds.lvg.model import Lvg
+from latree.kinds.search import Attempt
+from latree.kinds.unsplit import REASON
+from latree.lexicon.options import LexiconOptions
+from latree.text.tree import Tree
+
+# With `w v` the likeliest A is P and the likeliest B is Q, but no tree has both.
+PARTS = [("P", "R")] * 3 + [("P", "S")] * 3 + [("Q", "Q")] * 4
+CHOICES = [Tree.read(f"(ROOT (S (A ({a} w)) (B ({b}{b} v))))") for a, b in PARTS]
+TOLD = [Tree.read(f"(ROOT (S (A ({a} {a.lower()})) (B ({b}{b} {b.lower()}))))") for a, b in PARTS]  # by their words
+STRICT = LexiconOptions(known=0.0, frequent=0.0)  # a word has the tags that it was seen with
+
+
+def correlated(trees: list[Tree]) -> Lvg:
+    """Subtypes that say which parts go together: one of A and B for each of the three pairs."""
+    options = LvgOptions(subtypes=4, rule_smoothing=0.0, word_smoothing=0.0, lexicon=STRICT, unknown="neutral")
+    model = Lvg(options).fit(trees)
+    layout, grammar, pairs = model.layout, model.grammar, list(dict.fromkeys(PARTS))
+    theta = np.zeros_like(model.theta)
+    for rule, (parent, left, right) in enumerate(grammar.rules.tolist()):
+        names = [str(grammar.symbols[k]) if k >= 0 else "" for k in (parent, left, right)]
+        tensor = layout.tensor(theta, rule)
+        if names[0] == "ROOT":
+            tensor[:] = 1.0
+        for k, (a, b) in enumerate(pairs):
+            if names == ["S", "A", "B"]:
+                tensor[:, k, k] = PARTS.count((a, b)) / len(PARTS)
+            if names[:2] in (["A", a], ["B", b + b]):
+                tensor[k] = 1.0
+    model.theta = theta
+    layout.normalise(model.theta)
+    model._levels.clear()
+    model.prepare()
+    return model
+
+
+@pytest.mark.parametrize("objective", ["max-rule", "max-rule-sum", "variational", "mbr"])
+def test_the_best_tree_is_one_that_can_be(objective: str) -> None:
+    model = correlated(CHOICES)
+    parse = model.parse(["w", "v"], objective)  # type: ignore[arg-type]
+    assert parse.status == "ok"
+    assert parse.log_joint > -np.inf
+    assert parse.tree in CHOICES
+    listed = model.kbest(["w", "v"], 9)
+    assert {one.tree for one in listed} == set(CHOICES)
+    assert sum(one.probability for one in listed) == pytest.approx(1.0)
+
+
+def test_without_its_subtypes_it_would_be_another() -> None:
+    """What is tested above is not so by itself: rule by rule the best tree is none of the treebank."""
+    model = correlated(CHOICES)
+    a, b = (max(set(column), key=column.count) for column in zip(*PARTS, strict=True))
+    assert (a, b) not in PARTS
+    assert model.log_prob_tree(Tree.read(f"(ROOT (S (A ({a} w)) (B ({b}{b} v))))")) == -np.inf
+
+
+def test_a_sentence_that_subtypes_cannot_derive_has_the_tree_of_the_unsplit_grammar() -> None:
+    model = correlated(TOLD)
+    assert model.parse(["p", "r"]).status == "ok"
+    parse = model.parse(["p", "q"])
+    assert (parse.status, parse.reason) == ("recovered", REASON)
+    assert parse.tree == Tree.read("(ROOT (S (A (P p)) (B (QQ q))))")
+    assert parse.log_joint > -np.inf
+    assert model.kbest(["p", "q"], 2)[0].tree == parse.tree
+
+
+def test_pruning_is_given_up_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = correlated(TOLD)
+    attempt = model._attempt(["p", "r"])
+    assert isinstance(attempt, Attempt)
+    assert len(list(model._searches(attempt, model.threshold, (1.0, 1e-2, 0.0)))) == 3
+    monkeypatch.setattr("latree.kinds.model.MANY_EDGES", 1)
+    assert len(list(model._searches(attempt, model.threshold, (1.0, 1e-2, 0.0)))) == 1
