@@ -35,9 +35,11 @@ def endless_input() -> Iterator[int]:
 
     feeder = threading.Thread(target=feed)
     feeder.start()
-    yield source
-    os.close(source)
-    feeder.join()
+    try:
+        yield source
+    finally:
+        os.close(source)
+        feeder.join()
 
 
 def group_is_gone(group: int) -> bool:
@@ -77,6 +79,42 @@ def test_an_interrupt_while_workers_start() -> None:
         assert (running.wait(20), running.stderr.read()) == (130, INTERRUPTED)
     assert set(lines) == {f"{SLEEPS_TREE}\n"}
     assert group_is_gone(running.pid)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_request_to_end_leaves_nothing_behind(jobs: str) -> None:
+    with endless_input() as source, process("parse", "-m", model("pcfg"), "--jobs", jobs, stdin=source) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        lines = [running.stdout.readline() for _ in range(100)]
+        os.kill(running.pid, signal.SIGTERM)  # to the command alone, as a system does
+        lines += running.stdout.readlines()
+        assert (running.wait(20), running.stderr.read()) == (143, INTERRUPTED)
+    assert set(lines) == {f"{SLEEPS_TREE}\n"}
+    assert group_is_gone(running.pid)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_impatience_is_no_fault(jobs: str) -> None:
+    with endless_input() as source, process("parse", "-m", model("pcfg"), "--jobs", jobs, stdin=source) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert running.stdout.readline() == f"{SLEEPS_TREE}\n"
+        for _ in range(3):
+            os.killpg(running.pid, signal.SIGINT)
+            time.sleep(0.01)
+        running.stdout.read()
+        assert (running.wait(20), running.stderr.read()) == (130, INTERRUPTED)
+    assert group_is_gone(running.pid)
+
+
+@pytest.mark.parametrize(
+    ("closed", "message"), [("<&-", "standard input is closed; name a file"), (">&-", "standard output is closed")]
+)
+def test_a_stream_that_is_closed(closed: str, message: str) -> None:
+    command = f"{sys.executable} -m latree parse -m {model('pcfg')} {closed}"
+    ended = subprocess.run(["sh", "-c", command], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", f"latree: {message}\n")
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

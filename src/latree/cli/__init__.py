@@ -8,7 +8,9 @@ from __future__ import annotations
 import gc
 import io
 import os
+import signal
 import sys
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -91,6 +93,52 @@ app = typer.Typer(
 )
 
 
+class _Signals:
+    """Ctrl-C, and the request to end that a system sends (SIGTERM): both leave nothing behind.
+
+    What comes within a second of another is the same impatience, and must not break into the clearing up.
+    """
+
+    code = 130  # of the process, by what ended it
+
+    def __init__(self) -> None:
+        self.last, self.numbers = -float("inf"), list[signal.Signals]()
+
+    def install(self) -> None:
+        self.numbers = [signal.SIGINT, signal.SIGTERM]
+        for number in self.numbers:
+            signal.signal(number, self._take)
+
+    def ignore(self) -> None:
+        """Leave in peace: what comes while Python clears up would end the process another way."""
+        for number in self.numbers:
+            signal.signal(number, signal.SIG_IGN)
+
+    def _take(self, number: int, frame: object) -> None:
+        before, self.last = self.last, time.monotonic()
+        if self.last - before > 1.0:
+            self.code = 128 + number
+            raise KeyboardInterrupt
+
+
+_signals = _Signals()
+
+
+class _Closed(io.StringIO):
+    """Stands for a standard input that is not there."""
+
+    def fileno(self) -> int:
+        raise LatreeError("standard input is closed; name a file")
+
+
+def _open_streams() -> None:
+    """See that there are standard streams, where the caller closed one."""
+    sys.stderr = sys.stderr or io.StringIO()
+    sys.stdin = sys.stdin or _Closed()
+    if sys.stdout is None:
+        _leave("standard output is closed")
+
+
 @contextmanager
 def _faults_told() -> Iterator[None]:
     """Tell faults that the user can mend in one line.  This lies inside typer, which has its own ways."""
@@ -100,7 +148,8 @@ def _faults_told() -> Iterator[None]:
     except LatreeError as error:
         _leave(str(error))
     except KeyboardInterrupt as interrupt:
-        _leave(str(interrupt) or "interrupted; what was printed before is complete", 130)
+        _signals.ignore()
+        _leave(str(interrupt) or "interrupted; what was printed before is complete", _signals.code)
     except BrokenPipeError:
         # The reader (head, less) has gone: leave quietly, and keep Python from flushing into the void.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -136,7 +185,10 @@ def options(
 
 
 def main() -> None:
-    """Run the command.  Exit codes: 0 done, 1 the input or a file is at fault, 2 the command line is, 130 Ctrl-C."""
+    """Run the command.  Exit codes: 0 done, 1 the input or a file is at fault, 2 the command line is, 130 Ctrl-C, 143
+    a request to end."""
+    _signals.install()
+    _open_streams()
     # A command's start makes many objects, nearly none of them garbage: a tenth of its time went into looking for it.
     gc.set_threshold(100_000)
     # One thread for matrix products: sentences are spread over --jobs instead.
