@@ -235,3 +235,18 @@ def test_conllu_file_without_sentences(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(LatreeError, match=r"a\.conllu: no sentences: the file is empty"):
         list(read_tagged(path))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("9" * 5000 + "\tx" + "\t_" * 8, "the line does not begin with a word's number"),
+        ("1\t" + "\t_" * 8, "word 1 is empty"),
+    ],
+    ids=["a long number", "no form"],
+)
+def test_conllu_lines_that_are_no_words(tmp_path: Path, line: str, message: str) -> None:
+    path = tmp_path / "a.conllu"
+    path.write_text(f"# a comment\n{line}\n\n", encoding="utf-8")
+    with pytest.raises(InputError, match=re.escape(f"{path}:2:") + f".*{message}"):
+        list(read_conllu(path))

@@ -35,6 +35,8 @@ def read_gr(path: str | Path) -> Lvg:
         raise LatreeError(f"{path}: no Berkeley grammar of a known version: it lacks {error}") from None
     except LatreeError as error:
         raise LatreeError(f"{path}: {error}") from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise LatreeError(f"{path}: no Berkeley grammar of a known version, or damaged: {error}") from None
 
 
 def _load(path: str | Path) -> Any:

@@ -103,7 +103,7 @@ def _probability(text: str) -> float:
         value = float(text)
     except ValueError:
         value = np.nan
-    if not (value >= 0 and np.isfinite(value)):
+    if not 0 <= value <= 1 + _ROUNDING:
         raise ValueError(f"expected a probability and not {text!r}")
     return value
 

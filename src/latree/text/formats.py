@@ -31,6 +31,7 @@ _SUFFIXES: dict[str, Format] = {
     **dict.fromkeys((".conllu", ".conll"), "conllu"),
 }
 _CONLLU_START = re.compile(r"#|\d+([-.]\d+)?\t")
+_LONGEST_NUMBER = 40  # characters of a word's, or of a range's
 _BETWEEN = re.compile(r"(\t| {2,})")  # as conllu splits
 _COLUMNS = ("id", "form", "lemma", "upos", "xpos")
 
@@ -227,6 +228,8 @@ class _SentenceLines:
                 continue
             self.all.append(line.rstrip("\r\n"))
             if not line.lstrip().startswith("#"):
+                if len(line.partition("\t")[0]) > _LONGEST_NUMBER:  # which conllu would take for a number
+                    raise InputError(self.file, number, "not CoNLL-U: the line does not begin with a word's number")
                 self.tokens.append((number, line))
             yield line
 
@@ -242,6 +245,8 @@ class _SentenceLines:
                 raise InputError(self.file, line, f"expected word {len(rows) + 1}, found {number or '_'}{hint}")
             if "form" not in token or "xpos" not in token:
                 raise InputError(self.file, line, f"{len(token)} columns; expected 10, with tabs between them")
+            if not token["form"]:
+                raise InputError(self.file, line, f"word {number} is empty; write _ for a word that is not there")
             rows.append((token["form"], token["upos"] or "_", token["xpos"] or "_"))
         words, upos, xpos = zip(*rows, strict=True) if rows else ((), (), ())
         return ConlluSentence(words, upos, xpos)
