@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-generic types kernels install clean
+.PHONY: demo test test-generic faults faults-long types kernels install clean
 
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
@@ -45,6 +45,13 @@ test-generic: install
 	rm -rf $(NUMBA_CACHE_DIR)
 	$(BIN)/python -m tests.warm
 	$(PYTEST)
+
+# Model files that are damaged in ways that are counted: none may crash what reads it.
+faults: install
+	$(BIN)/python -m bench.faults.models --count 1000
+
+faults-long: install
+	$(BIN)/python -m bench.faults.models --count 20000
 
 clean:
 	rm -rf $(VENV) .numba_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis out

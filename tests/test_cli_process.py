@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -52,15 +52,20 @@ def group_is_gone(group: int) -> bool:
     return False
 
 
+# Ctrl-C goes to all processes, as a terminal sends it; a system's request to end goes to the command alone.
+ENDS = [(os.killpg, signal.SIGINT, 130), (os.kill, signal.SIGTERM, 143)]
+
+
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_an_interrupt(jobs: str) -> None:
+@pytest.mark.parametrize(("send", "number", "code"), ENDS, ids=["Ctrl-C", "a request to end"])
+def test_an_interrupt(send: Callable[[int, int], None], number: int, code: int, jobs: str) -> None:
     with endless_input() as source, process("parse", "-m", model("pcfg"), "--jobs", jobs, stdin=source) as running:
         assert running.stdout is not None
         assert running.stderr is not None
         lines = [running.stdout.readline() for _ in range(100)]
-        os.killpg(running.pid, signal.SIGINT)  # to all of them, as a terminal does
+        send(running.pid, number)
         lines += running.stdout.readlines()
-        assert (running.wait(20), running.stderr.read()) == (130, INTERRUPTED)
+        assert (running.wait(20), running.stderr.read()) == (code, INTERRUPTED)
     assert set(lines) == {f"{SLEEPS_TREE}\n"}
     assert group_is_gone(running.pid)
 
@@ -77,19 +82,6 @@ def test_an_interrupt_while_workers_start() -> None:
         os.killpg(running.pid, signal.SIGINT)
         lines += running.stdout.readlines()
         assert (running.wait(20), running.stderr.read()) == (130, INTERRUPTED)
-    assert set(lines) == {f"{SLEEPS_TREE}\n"}
-    assert group_is_gone(running.pid)
-
-
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_a_request_to_end_leaves_nothing_behind(jobs: str) -> None:
-    with endless_input() as source, process("parse", "-m", model("pcfg"), "--jobs", jobs, stdin=source) as running:
-        assert running.stdout is not None
-        assert running.stderr is not None
-        lines = [running.stdout.readline() for _ in range(100)]
-        os.kill(running.pid, signal.SIGTERM)  # to the command alone, as a system does
-        lines += running.stdout.readlines()
-        assert (running.wait(20), running.stderr.read()) == (143, INTERRUPTED)
     assert set(lines) == {f"{SLEEPS_TREE}\n"}
     assert group_is_gone(running.pid)
 

@@ -57,7 +57,7 @@ def test_heads_from_a_file(tmp_path: Path) -> None:
     assert json.loads(done("show", "-m", tmp_path / "m", "--json").out)["binarization"]["heads"]["name"] == "mine"
 
 
-@pytest.mark.parametrize("option", ["--binarize=left", "--horizontal=1", "--vertical=2", "--rounds=2", "--dim=3"])
+@pytest.mark.parametrize("option", ["--binarize=left", "--vertical=2", "--rounds=2", "--dim=3"])
 def test_what_makes_no_sense_is_refused(tmp_path: Path, option: str) -> None:
     outcome = latree("train", "svs", toy("train"), "-o", tmp_path / "m", option)
     assert outcome.code == 2

@@ -132,7 +132,7 @@ def test_the_best_step_that_counts_is_kept(scores: list[float]) -> None:
     best = max(scores[1:])
     assert walked(trainee, Training(score=score)) == score.seen[scores.index(best)]
     assert trainee.finished == [best]
-    assert trainee.model.training == {"dev": best}
+    assert trainee.model.training["dev"] == best
     assert len(score.seen) == DONE
 
 

@@ -64,7 +64,7 @@ class Setting(NamedTuple):
         unsaid = False if self.kind is bool and not self.is_often_on else None
         option = typer.Option(
             unsaid,
-            f"{self.flag}/--no-{self.flag[2:]}" if self.is_often_on else self.flag,
+            f"{self.flag}/{flag_named(f'no_{self.name}')}" if self.is_often_on else self.flag,
             help=self.help,
             metavar=self.metavar,
             min=self.about.least,
