@@ -137,6 +137,9 @@ def test_what_was_done_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert model.kind == ("product" if len(training["members"]) > 1 else "lvg")
     assert training["score"] >= max(one["score"] for one in training["trials"].values())
     assert training["dev"]["f1"] == pytest.approx(training["score"])  # all of dev was the sample
+    shown = latree("show", "-m", output).out
+    assert "seed 1" in shown
+    assert "identity" not in shown
 
 
 @pytest.mark.usefixtures("quick")

@@ -143,7 +143,10 @@ class Search:
         return model
 
     def _model(self, trial: Trial) -> Any:
-        return load(trial.file(self.task.folder))
+        """The model of a trial, without what only the trial needs to know."""
+        model = load(trial.file(self.task.folder))
+        model.training.pop("trial")
+        return model
 
     def forget(self) -> None:
         """Remove the models of the trials."""

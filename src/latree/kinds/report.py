@@ -94,7 +94,7 @@ class Categories(Generic[Model]):
             shared.append(("subtypes", (f"{above} of phrases and parts, " if inner else "") + f"{tags} of tags"))
         if history := getattr(self.model, "history", None):
             shared.append(("rounds", str(history.rounds)))
-        return (*shared, *self.own_facts(), *((name, _written(value)) for name, value in self.model.training.items()))
+        return (*shared, *self.own_facts(), *((name, written(value)) for name, value in self.model.training.items()))
 
     def own_facts(self) -> Facts:
         """List what is known of the model as a whole beside what all kinds have."""
@@ -224,14 +224,14 @@ def place_of(symbol: int, part: int | None = None) -> str:
     return f"c{symbol}" if part is None else f"c{symbol}-{part}"
 
 
-def _written(value: object) -> str:
+def written(value: object) -> str:
     """A value of the training record for people to read."""
     if isinstance(value, float):
         return f"{value:.2f}"
     if isinstance(value, dict):
-        return ", ".join(f"{name} {_written(one)}" for name, one in value.items())
+        return ", ".join(f"{name} {written(one)}" for name, one in value.items())
     if isinstance(value, list):
-        return ", ".join(map(_written, value))
+        return ", ".join(map(written, value))
     return str(value)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from latree.kinds.registry import report_on
-from latree.kinds.report import Ask
+from latree.kinds.report import Ask, written
 from latree.report.value import Block, Column, Report, Section, Table, prefixed
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ def report(model: Product, ask: Ask) -> Report:
         (number, prefixed(report_on(member, ask), f"m{number}-")) for number, member in enumerate(model.members, 1)
     ]
     kinds = ", ".join(member.kind for member in model.members)
-    facts = (("kind", model.kind), ("members", f"{len(parts)}: {kinds}"))
+    record = ((name, written(value)) for name, value in model.training.items() if name != "members")
+    facts = (("kind", model.kind), ("members", f"{len(parts)}: {kinds}"), *record)
     blocks = tuple(block for number, part in parts for block in _overview(number, part))
     sections = tuple(_numbered(number, section) for number, part in parts for section in part.sections)
     return Report(facts=() if ask.symbol else facts, blocks=blocks, sections=sections, footer=FOOTER)
