@@ -16,6 +16,7 @@ from latree.kinds.registry import load
 from latree.parallel import Pool
 
 Tell = Callable[[str], None]
+LIKELY = 4  # members of a product
 
 
 class Search:
@@ -87,10 +88,10 @@ class Search:
         return share * self.seconds - self.elapsed - self._rest()
 
     def _rest(self) -> float:
-        """Seconds that choosing will take: products of two, three and more are scored, each slower than the last."""
-        most = len(self.done) + 1 if self.done and self.task.column is None else 1
+        """Seconds that choosing will take: products of two, three and more are scored, seldom of more than LIKELY."""
+        most = len(self.plan.members(self.done)) + 1 if self.done and self.task.column is None else 1
         scoring = max((one.scoring for one in self.done.values()), default=0.0)
-        return scoring * most * (most + 1) / 2 / self.jobs
+        return scoring * sum(min(size, LIKELY) for size in range(1, most + 1)) / self.jobs
 
     def _finish(self) -> None:
         """Wait until one of the trials ends, and take in what came of it."""
