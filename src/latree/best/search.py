@@ -17,6 +17,7 @@ from latree.parallel import Pool
 
 Tell = Callable[[str], None]
 LIKELY = 4  # members of a product
+LEAST_GAIN = 0.05  # points by which another member must make a product better: each makes it slower
 
 
 class Search:
@@ -128,7 +129,7 @@ class Search:
                 break
             models.append(self._model(outcome.trial))
             together = self.data.score(Product(models), self.jobs)
-            taken = together > best
+            taken = together >= best + LEAST_GAIN
             self.tell(
                 f"with {outcome.trial.name}: {self.figure} {together:.2f} ({together - best:+.2f})"
                 f"{'' if taken else ', left out'}"

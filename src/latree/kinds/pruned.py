@@ -20,6 +20,7 @@ from latree.files import Arrays, Header, ModelFile, part_of
 from latree.inference.forest import Forest, Piece, UnknownRuleError, anchors, assemble, from_trees
 from latree.inference.grammar import inner_nodes, tagged_words
 from latree.inference.pooled import Posteriors
+from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.inference.prune import Cascade
 from latree.inference.reading import Reading
 from latree.inference.sampling import Drawer
@@ -87,6 +88,12 @@ class PrunedModel(ForestModel[Any]):
                 if self.lexical.by_class_alone(word):
                     table[position] = self.pruner.lexicon.beyond_class(word, position == 0)
         return table
+
+    def letters_of_all(self, examples: Sequence[Example]) -> Potentials:
+        """The same of some sentences laid end to end, as factors of their lexical entries."""
+        if not self.heeds_letters:
+            return NO_POTENTIALS
+        return Potentials(entry=np.concatenate([self.letters(one.words).ravel() for one in examples]))
 
     # -- training
 

@@ -118,10 +118,9 @@ class GaussianModel(SpanModel):
         if self.options.p_min is not None:  # low thresholds leave many dead ends: tags without a rule for their word
             forest = restrict(forest, global_rules(forest, entry_rule) != ABSENT)
         seen = [see(one, entry_rule, self.components.size, self.options.apart) for one in (gold, forest)]
+        letters = self.letters_of_all(examples)
         batch = Batch.of(seen[0], seen[1], len(examples), self.components)
-        if self.heeds_letters:
-            letters = Potentials(entry=np.concatenate([self.letters(one.words).ravel() for one in examples]))
-            batch = batch._replace(letters=(letters.on_edges(gold), letters.on_edges(forest)))
+        batch = batch._replace(letters=(letters.on_edges(gold), letters.on_edges(forest)))
         if self.spans is None:
             return batch
         words = self.words_of_all(examples)

@@ -20,7 +20,6 @@ from latree.inference.decode import only
 from latree.inference.forest import Forest, thin
 from latree.inference.forms.multiscale import expanded
 from latree.inference.forms.sparse import Sparse, no_statistics, with_words
-from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.inference.reading import Reading
 from latree.inference.subtypes import MOST_SUBTYPES, Layout
 from latree.inference.viterbi import viterbi_edges
@@ -96,9 +95,7 @@ class LoglinearModel(SpanModel):
         gold, everything = self.forests(examples)
         own = [self.lexical.rules_of(one.words, seen=True).ravel() for one in examples]
         joined = [self.lexical.joined_rules_of(one.words).ravel() for one in examples]
-        letters = NO_POTENTIALS
-        if self.heeds_letters:
-            letters = Potentials(entry=np.concatenate([self.letters(one.words).ravel() for one in examples]))
+        letters = self.letters_of_all(examples)
         batch = Batch.of(gold, everything, np.concatenate(own), np.concatenate(joined), letters)
         return batch if self.spans is None else batch.with_spans(self.spans, self.words_of_all(examples))
 
