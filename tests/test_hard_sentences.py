@@ -7,6 +7,7 @@ import pytest
 
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.model import Lvg
+from latree.kinds.model import NOTHING
 from latree.kinds.search import Attempt
 from latree.kinds.unsplit import REASON
 from latree.lexicon.options import LexiconOptions
@@ -70,6 +71,14 @@ def test_a_sentence_that_subtypes_cannot_derive_has_the_tree_of_the_unsplit_gram
     assert parse.tree == Tree.read("(ROOT (S (A (P p)) (B (QQ q))))")
     assert parse.log_joint > -np.inf
     assert model.kbest(["p", "q"], 2)[0].tree == parse.tree
+
+
+def test_what_no_grammar_derives_is_flat() -> None:
+    parse = correlated(TOLD).parse(["q", "p", "r"])
+    assert (parse.status, parse.reason) == ("recovered", NOTHING.reason)
+    assert parse.tree is not None
+    assert parse.tree.tags() == ["QQ", "P", "RR"] or parse.tree.tags() == ["Q", "P", "RR"]
+    assert parse.log_joint == -np.inf
 
 
 def test_pruning_is_given_up_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,6 +37,10 @@ class Unsplit(Parser):
         tags: Floats = self.parser.read(tokens).tags
         return Emissions(tags, tags)
 
+    def likeliest_tag(self, word: str, first: bool) -> str:
+        tag: str = self.parser.likeliest_tag(word, first)
+        return tag
+
     @property
     def fine(self) -> FineTagger | None:
         tagger: FineTagger | None = self.parser.fine
