@@ -19,12 +19,13 @@ Arrays = Mapping[str, NDArray[Any]]
 def integers(
     name: str, arrays: Arrays, shape: tuple[int | None, ...], least: int = 0, below: int | None = None
 ) -> Longs:
-    """The array of this name: integers from `least` to `below`, in this shape (None: any length)."""
+    """The array of this name: integers, `least` or more and less than `below`, in this shape (None: any length)."""
     array = _in_shape(name, arrays, shape)
     if array.dtype.kind not in "iu":
         raise ValueError(f"{name} holds no integers")
     if array.size and (int(array.min()) < least or (below is not None and int(array.max()) >= below)):
-        raise ValueError(f"{name} has {array.min()} to {array.max()}, where {least} to {below} can be")
+        most = "any" if below is None else below - 1
+        raise ValueError(f"{name} has {array.min()} to {array.max()}, where {least} to {most} can be")
     return array.astype(np.int64)
 
 

@@ -20,7 +20,6 @@ class Unsplit(Parser):
     """Another parser's rules, each with the weight that it has in the coarse pass."""
 
     kind = "unsplit"
-
     parser: Any  # a grammar with subtypes
 
     def __init__(self, parser: Parser) -> None:
