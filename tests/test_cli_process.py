@@ -100,6 +100,21 @@ def test_impatience_is_no_fault(jobs: str) -> None:
     assert group_is_gone(running.pid)
 
 
+def test_an_interrupt_that_the_caller_ignores() -> None:
+    """As of a command in the background of a script: Ctrl-C is for what is in front."""
+    command = f"trap '' INT; exec {sys.executable} -m latree parse -m {model('pcfg')}"
+    with subprocess.Popen(["sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        for _ in range(2):
+            running.stdin.write(f"{SLEEPS}\n")
+            running.stdin.flush()
+            assert running.stdout.readline() == f"{SLEEPS_TREE}\n"
+            running.send_signal(signal.SIGINT)
+        running.stdin.close()
+        assert running.wait(20) == 0
+
+
 @pytest.mark.parametrize(
     ("closed", "message"), [("<&-", "standard input is closed; name a file"), (">&-", "standard output is closed")]
 )

@@ -105,7 +105,7 @@ class _Signals:
         self.last, self.numbers = -float("inf"), list[signal.Signals]()
 
     def install(self) -> None:
-        """Take both, but for one that whoever called us had ignored, as a shell does for what runs in the background."""
+        """Take both, but for what the caller has us ignore, as a shell does for what runs in the background."""
         self.numbers = [one for one in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(one) != signal.SIG_IGN]
         for number in self.numbers:
             signal.signal(number, self._take)
