@@ -90,12 +90,12 @@ def done(*arguments: str | Path, stdin: str = "") -> Outcome:
 
 
 def process(*arguments: str | Path, stdin: int | IO[Any] = subprocess.PIPE, **options: Any) -> subprocess.Popen[str]:
-    """Start `latree ...` as a process, with a group of its own; it hears Ctrl-C even where the tests themselves were
-    started in the background, where shells have it ignored."""
+    """Start `latree ...` as a process, with a group of its own; it hears Ctrl-C and requests to end even where the
+    tests themselves were started in the background, where they may be ignored."""
     command: Sequence[str] = [sys.executable, "-m", "latree", *map(str, arguments)]
     pipe = subprocess.PIPE
     environment = os.environ | options.pop("env", {})
-    heard = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    heard = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         return subprocess.Popen(
             command,
@@ -108,7 +108,8 @@ def process(*arguments: str | Path, stdin: int | IO[Any] = subprocess.PIPE, **op
             **options,
         )
     finally:
-        signal.signal(signal.SIGINT, heard)
+        for number, handler in heard.items():
+            signal.signal(number, handler)
 
 
 @cache
