@@ -9,7 +9,8 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -41,12 +42,23 @@ class Outcome(NamedTuple):
         return self.out.splitlines()
 
 
+@contextmanager
+def signals_as_before() -> Iterator[None]:
+    """A command takes signals for its own, and when it is interrupted leaves with them ignored."""
+    heard = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in heard.items():
+            signal.signal(number, handler)
+
+
 def latree(*arguments: str | Path, stdin: str = "") -> Outcome:
     """Run `latree ...` in this process, through `main` as the console script does."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     streams: dict[str, Any] = {"stdin": io.TextIOWrapper(io.BytesIO(stdin.encode())), "stdout": out, "stderr": err}
     code: Any = 0
-    with patch.multiple(sys, argv=["latree", *map(str, arguments)], **streams):
+    with signals_as_before(), patch.multiple(sys, argv=["latree", *map(str, arguments)], **streams):
         try:
             main()
         except SystemExit as leaving:
@@ -95,8 +107,9 @@ def process(*arguments: str | Path, stdin: int | IO[Any] = subprocess.PIPE, **op
     command: Sequence[str] = [sys.executable, "-m", "latree", *map(str, arguments)]
     pipe = subprocess.PIPE
     environment = os.environ | options.pop("env", {})
-    heard = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with signals_as_before():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
         return subprocess.Popen(
             command,
             stdin=stdin,
@@ -107,9 +120,6 @@ def process(*arguments: str | Path, stdin: int | IO[Any] = subprocess.PIPE, **op
             env=environment,
             **options,
         )
-    finally:
-        for number, handler in heard.items():
-            signal.signal(number, handler)
 
 
 @cache
