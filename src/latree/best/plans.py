@@ -43,7 +43,7 @@ class Plan(ABC):
 
     @abstractmethod
     def expected(self, trial: Trial, done: Done) -> float:
-        """How many seconds a trial is going to take, by what others took."""
+        """How many seconds a trial should have, by what others took: all that it takes, or enough to be of use."""
 
     @abstractmethod
     def members(self, done: Done) -> list[Outcome]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -83,24 +83,15 @@ class Data:
         return read_trees(path) if task.column is None else read_tagged(path, task.column, task.form)
 
     def score(self, model: Any, jobs: int = 1) -> float:
-        """Score a model on the sample."""
-        return score(model, self.dev, self.task.labels, jobs)
-
-
-def score(model: Any, dev: Sequence[Any], labels: LabelRules, jobs: int = 1) -> float:
-    """F1 or token accuracy on sentences that were kept apart, in per cent."""
-    return figures(model, dev, labels, jobs)["f1" if isinstance(model, Parser) else "token"]
-
-
-def figures(model: Any, dev: Sequence[Any], labels: LabelRules, jobs: int = 1) -> dict[str, float]:
-    """All scores on sentences that were kept apart, trees as they were read or tagged sentences."""
-    if isinstance(model, Parser):
-        cleaned = (labels.for_scoring().clean(tree) for tree in dev)
-        gold = [tree for tree in cleaned if tree is not None]
-        parses = model.parse_all((tree.words() for tree in gold), jobs)
-        return score_trees(gold, [one.tree if one.status == "ok" else None for one in parses]).to_json()
-    tagged = model.tag_all((words for words, _ in dev), jobs)
-    return score_tags(dev, [(one.tokens, one.tags) for one in tagged], set(model.lexicon.vocabulary)).to_json()
+        """F1 or token accuracy on the sample, in per cent; a parse that failed has no brackets."""
+        if isinstance(model, Parser):
+            cleaned = (self.task.labels.for_scoring().clean(tree) for tree in self.dev)
+            gold = [tree for tree in cleaned if tree is not None]
+            parses = model.parse_all((tree.words() for tree in gold), jobs)
+            trees = [one.tree if one.status == "ok" else None for one in parses]
+            return float(score_trees(gold, trees).to_json()["f1"])
+        tagged = model.tag_all((words for words, _ in self.dev), jobs)
+        return float(score_tags(self.dev, [(one.tokens, one.tags) for one in tagged]).to_json()["token"])
 
 
 class Clock:

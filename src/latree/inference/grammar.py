@@ -21,8 +21,6 @@ from latree.files import Arrays, Header
 from latree.text.binary import Node, Symbol, longest_unary_chain
 
 _KIND_ORDER = {"root": 0, "phrase": 1, "part": 2, "tag": 3}
-
-
 MOST_UNARY_STEPS = 1000  # that a model file may ask for
 
 

@@ -20,8 +20,6 @@ from latree.inference.grammar import Grammar
 from latree.jit import kernel
 
 LEAST = 1e-30  # probabilities below this are taken for zero: EM never revives them
-
-
 MOST_SUBTYPES = 1 << 12  # of a symbol, that a model file may have
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from latree.arrays import Floats
+from latree.errors import LatreeError
 from latree.inference.reading import Emissions
 from latree.inference.results import Parse
 from latree.kinds.fine_tags import FineTagger
@@ -30,7 +31,7 @@ class Unsplit(Parser):
         self.prepare()
 
     def learn(self, data: object, training: Training) -> None:
-        raise NotImplementedError("it is made of a parser that was trained")
+        raise LatreeError("an unsplit grammar is made of a parser that was trained; fit that one")
 
     def read(self, tokens: Sequence[str]) -> Emissions:
         tags: Floats = self.parser.read(tokens).tags

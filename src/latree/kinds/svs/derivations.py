@@ -129,7 +129,7 @@ class _Derivations:
         symbols = {outer: self.binarization.part(place.tree, outer) for outer in outers}
         if not outers:
             symbols = {NONE: self.binarization.part(place.tree, None)}
-        items = {symbol: self._item(symbol, span, ways, NONE) for symbol in set(symbols.values())}
+        items = {symbol: self._item(symbol, span, ways, NONE) for symbol in dict.fromkeys(symbols.values())}
         return {(first, last, outer): items[symbol] for outer, symbol in symbols.items()}
 
     def _item(self, symbol: Symbol, place: Place, ways: _Ways, node: int) -> int:
