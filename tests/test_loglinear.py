@@ -27,7 +27,7 @@ from latree.kinds.span_features import Words
 from latree.learning.checkpoint import Checkpoint
 from latree.learning.loop import Progress, Training, after_steps
 from latree.learning.owlqn import OwlQn, subgradient_violation
-from latree.learning.shards import Shards
+from latree.learning.shards import Shards, deal
 from latree.text.labels import LabelRules
 
 # Where words go by classes alone, without a guesser, weights by gradient begin exactly at a generative grammar.
@@ -90,7 +90,7 @@ def check_gradient(model: LoglinearModel, data: list[Tree] | Tagged) -> None:
     rng = np.random.default_rng(1)
     batches = batches_of(model, data[:24])  # type: ignore[arg-type]
     delta = 0.3 * rng.standard_normal(model.model.parameters)
-    _, gradient = log_likelihood_of_all(Shards(batches), model.model, delta)
+    _, gradient = log_likelihood_of_all(Shards(deal(batches)), model.model, delta)
     chosen = np.concatenate([np.argsort(-np.abs(gradient))[:25], rng.integers(0, len(delta), 15)]).tolist()
     np.testing.assert_allclose(
         gradient[chosen], slope_by_differences(model, batches, delta, chosen), rtol=1e-4, atol=1e-5
@@ -121,7 +121,7 @@ def test_so_it_is_with_features_of_spans(lvg: Lvg, trees: list[Tree]) -> None:
     batches = batches_of(model, trees[:24])
     rng = np.random.default_rng(1)
     delta = 0.3 * rng.standard_normal(model.model.parameters)
-    _, gradient = log_likelihood_of_all(Shards(batches), model.model, delta)
+    _, gradient = log_likelihood_of_all(Shards(deal(batches)), model.model, delta)
     of_spans = gradient[model.productions() :]
     assert len(of_spans) == len(model.spans.key) > 100
     chosen = (model.productions() + np.argsort(-np.abs(of_spans))[:30]).tolist() + np.arange(0, 300, 10).tolist()
@@ -135,8 +135,8 @@ def test_the_sum_does_not_depend_on_the_jobs(model: LvgD, trees: list[Tree]) -> 
     batches.adopt(model.pruner)
     batches.lexical = model.lexical
     made = batches_of(batches, trees[:40])
-    alone = log_likelihood_of_all(Shards(made), model.model, model.delta)
-    with closing(Shards(made, jobs=2)) as shards:
+    alone = log_likelihood_of_all(Shards(deal(made)), model.model, model.delta)
+    with closing(Shards(deal(made), jobs=2)) as shards:
         for _ in range(2):
             together = log_likelihood_of_all(shards, model.model, model.delta)
             assert together[0] == alone[0]
@@ -289,7 +289,7 @@ def test_training_raises_the_likelihood(trees: list[Tree], lvg: Lvg, options: Lv
 
 
 def test_the_objective_never_rises(model: LvgD, trees: list[Tree]) -> None:
-    shards, values = Shards(batches_of(model, trees[:40])), []
+    shards, values = Shards(deal(batches_of(model, trees[:40]))), []
     start = np.zeros(model.model.parameters)
     for leg in range(4):
         objective = PenalisedLoss(lambda d: log_likelihood_of_all(shards, model.model, d), SMALL, lambda value: None)
@@ -301,7 +301,7 @@ def test_the_objective_never_rises(model: LvgD, trees: list[Tree]) -> None:
 
 
 def test_at_an_l1_optimum_the_subgradient_vanishes(model: LvgD, trees: list[Tree]) -> None:
-    shards = Shards(batches_of(model, trees[:40]))
+    shards = Shards(deal(batches_of(model, trees[:40])))
     options = replace(SMALL, penalty="l1")
     objective = PenalisedLoss(lambda d: log_likelihood_of_all(shards, model.model, d), options, lambda value: None)
     found = OwlQn(iterations=400, tolerance=0.0).minimise(objective, np.zeros(model.model.parameters), 0.05)

@@ -9,13 +9,14 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from latree.arrays import Floats
 from latree.errors import LatreeError
-from latree.learning.shards import SHARDS, Shards
+from latree.learning.shards import SHARDS, Range, Shards, Sum, _add_up, _Holder, deal
 from latree.parallel import AHEAD, Pool, Residents, interrupts_held
 
 
@@ -103,7 +104,7 @@ def test_workers_do_not_mind_an_interrupt() -> None:
 
 
 def test_residents_stay_with_their_states() -> None:
-    with closing(Residents(keep, [(1,), (2, 3)])) as residents:
+    with closing(Residents(2, keep, [(1,), (2, 3)])) as residents:
         assert residents.call(remember, 4) == [[1, 4], [2, 3, 4]]
         assert residents.call(remember, 5) == [[1, 4, 5], [2, 3, 4, 5]]
         with pytest.raises(LatreeError, match="a worker process died"):
@@ -120,13 +121,42 @@ def scaled(batches: Sequence[Floats], scale: float, parameters: Floats) -> tuple
 def test_sums_over_shards_do_not_depend_on_the_jobs(count: int) -> None:
     rng = np.random.default_rng(0)
     batches, parameters = [rng.standard_normal(5) for _ in range(count)], rng.standard_normal(5)
-    alone = Shards(batches)
-    with closing(Shards(batches, jobs=2)) as shards:
+    alone = Shards(deal(batches))
+    with closing(Shards(deal(batches), jobs=2)) as shards:
         for scale in (1.0, 1.0, 3.0):
             value, slope = shards.sum(scaled, scale, parameters)
             wanted, wanted_slope = alone.sum(scaled, scale, parameters)
             assert value == wanted == pytest.approx(scale * sum(float(batch @ parameters) for batch in batches))
             np.testing.assert_array_equal(slope, wanted_slope)
+
+
+@pytest.mark.parametrize("jobs", range(1, 8))
+def test_shards_are_added_up_in_one_order(jobs: int) -> None:
+    """However they are dealt out: by holders that stand for the processes of so many jobs."""
+    rng = np.random.default_rng(1)
+    shards = [[part] for part in rng.standard_normal((7, 40)) * 10.0 ** rng.integers(-9, 9, (7, 40))]
+    parameters = rng.standard_normal(40)
+    bounds = [7 * k // jobs for k in range(jobs + 1)]
+    sums: dict[Range, Sum] = {}
+    for first, last in pairwise(bounds):
+        holder = _Holder(first, shards[first:last], 7)
+        holder.take(1, 2.0)
+        found = holder.sums(scaled, 1, parameters)
+        assert found is not None
+        sums |= found
+    value, slope = _add_up(sums, (0, 7))
+    wanted, wanted_slope = Shards(shards).sum(scaled, 2.0, parameters)
+    assert value == wanted
+    assert slope.tobytes() == wanted_slope.tobytes()
+
+
+def test_a_process_that_has_lost_what_is_fixed_gets_it_again() -> None:
+    shards: Shards[Floats] = Shards([[np.ones(2)], [np.ones(2)]], jobs=2)
+    with closing(shards):
+        assert shards.sum(scaled, 3.0, np.ones(2))[0] == 12.0
+        assert shards.workers is not None
+        shards.workers.one(1, _Holder.take, 0, None)  # as one is that was started anew
+        assert shards.sum(scaled, 3.0, np.ones(2))[0] == 12.0
 
 
 def test_an_interrupt_that_was_held_comes_late() -> None:

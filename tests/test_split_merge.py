@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import multiprocessing
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -28,8 +30,10 @@ from latree.kinds.lvg.split_merge import (
     subtype_counts,
 )
 from latree.kinds.parser import tagged_sentences
+from latree.learning import latent_treebank
 from latree.learning.latent_treebank import LatentTreebank
 from latree.learning.loop import Progress, Training, check_climb
+from latree.learning.shards import Shards
 from latree.lexicon.options import LexiconOptions
 from latree.lexicon.words import Lexicon
 from latree.text.tree import Tree
@@ -98,9 +102,9 @@ def halves(bank: LatentTreebank, merged: Refined) -> Refined:
 
 
 def expectation(treebank: LatentTreebank, state: Refined, shared: bool = True) -> tuple[float, Expectation]:
-    forest = treebank.shared if shared else treebank.forest
-    step = Expectation(forest, treebank.lexical(state.layout), state)
-    return step.run()[0], step
+    stretches = [one if shared else one._replace(shared=one.forest) for (one,) in treebank.shards.shards]
+    step = Expectation(Shards([stretches]), treebank.lexical(state.layout), state)
+    return step.run(), step
 
 
 def word_sums(treebank: LatentTreebank, state: Refined) -> Floats:
@@ -165,12 +169,44 @@ def test_a_fault_in_the_weights_stops_training(bank: LatentTreebank, merged: Ref
 
 
 def test_shared_subtrees_change_nothing(bank: LatentTreebank, halves: Refined) -> None:
-    assert len(bank.shared.rule) < 0.9 * len(bank.forest.rule)
+    ((stretch,),) = bank.shards.shards
+    assert len(stretch.shared.rule) < 0.9 * len(stretch.forest.rule)
     together, shared = expectation(bank, halves)
     apart, unshared = expectation(bank, halves, shared=False)
     assert together == pytest.approx(apart, rel=1e-12)
     for one, other in zip(shared.counts, unshared.counts, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def in_stretches() -> Iterator[LatentTreebank]:
+    """The toy treebank in four."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(latent_treebank, "WORDS_A_STRETCH", 500)
+        yield prepared(toy_trees("dev"))[0]
+
+
+def test_stretches_add_up_to_the_treebank(bank: LatentTreebank, in_stretches: LatentTreebank, halves: Refined) -> None:
+    assert len(in_stretches.shards.shards) in (2, 4, 8)
+    edges = [len(one.forest.rule) for (one,) in in_stretches.shards.shards]
+    assert max(edges) < 1.3 * min(edges)
+    (together, whole), (apart, cut) = (expectation(one, halves) for one in (bank, in_stretches))
+    assert apart == pytest.approx(together, rel=1e-12)
+    for one, other in zip(whole.counts, cut.counts, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+    losses = [np.concatenate(losses_of(one, halves)[0]) for one in (bank, in_stretches)]
+    np.testing.assert_allclose(*losses, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("estimator", ["em", "variational"])
+def test_training_does_not_depend_on_the_jobs(estimator: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(latent_treebank, "WORDS_A_STRETCH", 500)
+    options = replace(QUICK, rounds=1, estimator=estimator)
+    trees = toy_trees("dev")
+    one, two = (Lvg(options).fit(trees, Training(jobs=jobs)) for jobs in (1, 2))
+    assert one.theta.tobytes() == two.theta.tobytes()
+    assert one.lexicon.pair_count.tobytes() == two.lexicon.pair_count.tobytes()
+    assert not multiprocessing.active_children()
 
 
 def test_rare_words_share_their_subtypes(bank: LatentTreebank, halves: Refined) -> None:
@@ -230,10 +266,10 @@ def test_seeds(toy_bank: tuple[LatentTreebank, Floats], merged: Refined) -> None
 
 def losses_of(treebank: LatentTreebank, state: Refined) -> tuple[list[Floats], Floats, float]:
     """The approximate losses, the subtypes' frequencies, and the log-likelihood."""
-    step = Expectation(treebank.forest, treebank.lexical(state.layout), state)
-    log_likelihood, result = step.run()
+    step = Expectation(treebank.shards, treebank.lexical(state.layout), state)
+    log_likelihood = step.run()
     frequency = subtype_counts(step.lexical, step.counts)
-    return merge_losses(treebank, state.layout, result, frequency), frequency, log_likelihood
+    return merge_losses(step, frequency), frequency, log_likelihood
 
 
 def loss_of(

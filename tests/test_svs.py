@@ -404,7 +404,7 @@ def test_expectations_of_trees_equal_enumeration() -> None:
     """Every concept of every node of every tree; the fourth is the first again, which EM sums over once."""
     counted, em, start = tiny_em()
     log_likelihood, stats = em._expect(start)
-    forest, width = counted.treebank.forest, counted.width(2)
+    forest, width = counted.treebank.shards.shards[0][0].forest, counted.width(2)
     emissions = counted.lexical(2).estimate(start.words)
     starts = np.arange(0, len(emissions) + 1, 2)
     weights = Factored(start.rule, start.relation, counted.structure.label, emissions, starts)

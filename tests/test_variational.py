@@ -22,6 +22,7 @@ from latree.kinds.lvg.split_merge import (
     Expectation,
     Refined,
     contract,
+    expect,
     first_grammar,
     fit,
     split,
@@ -71,11 +72,11 @@ def prepared(trees: list[Tree], rounds: int = 1, noise: float = 20.0) -> tuple[L
 
 
 def mean_field(treebank: LatentTreebank, state: Refined, prior: VariationalOptions) -> MeanField:
-    return MeanField(treebank.shared, treebank.lexical(state.layout), state, prior)
+    return MeanField(treebank.shards, treebank.lexical(state.layout), state, prior)
 
 
 def log_likelihood(treebank: LatentTreebank, state: Refined) -> float:
-    return Expectation(treebank.shared, treebank.lexical(state.layout), state).run()[0]
+    return Expectation(treebank.shards, treebank.lexical(state.layout), state).run()
 
 
 # -- the updates
@@ -202,8 +203,9 @@ def test_the_bound_is_that_of_its_definition() -> None:
     for _ in range(3):
         counts = step.counts.rules.copy()
         step.maximise(None)
-        bound, result = step.run()
-        expected = result.log_z.sum() - _rule_divergence(state.layout, step.rule_prior, counts)
+        bound = step.run()
+        log_z, _ = treebank.shards.sum(expect, step.form, step.parameters)
+        expected = log_z - _rule_divergence(state.layout, step.rule_prior, counts)
         assert bound == pytest.approx(expected + step.rule_prior.log_prior, rel=1e-9)
 
 
@@ -297,14 +299,14 @@ def test_merging_raises_the_bound() -> None:
     state = fit(treebank, state, 20, "split", ignore)
     step = mean_field(treebank, state, PRIOR)
     fit(treebank, state, 20, "variational", ignore, step=step)
-    before, _ = step.run()
+    before = step.run()
     frequency = subtype_counts(step.lexical, step.counts)
-    kinds = gainful(treebank, step, frequency, 0.5)
+    kinds = gainful(step, frequency, 0.5)
     small = contract(step.lexical, step.mean(state), kinds, frequency)
     assert len(small.layout.size) < small.subtypes < state.subtypes
     again = mean_field(treebank, small, PRIOR)
     fit(treebank, small, 3, "variational", ignore, step=again)
-    assert again.run()[0] > before
+    assert again.run() > before
 
 
 def test_unused_subtypes_are_dropped() -> None:
@@ -313,7 +315,7 @@ def test_unused_subtypes_are_dropped() -> None:
     step = mean_field(treebank, state, PRIOR)
     frequency = np.append(1.0, np.tile([1e-9, 3.0], (int(state.layout.offset[-1]) - 1) // 2))
     frequency[-2] = 0.6
-    kinds = used(treebank, step, frequency, 0.5)
+    kinds = used(step, frequency, 0.5)
     small = contract(step.lexical, state, kinds, frequency)
     assert small.layout.size.tolist() == [1] * (len(kinds) - 1) + [2]
     assert [len(parent) for parent in small.history.parents[-1]] == small.layout.size.tolist()
@@ -327,7 +329,7 @@ def test_dropping_the_unused_hardly_changes_the_likelihood() -> None:
     step = mean_field(treebank, state, replace(PRIOR, strength=0.1, rule_prior=0.1))
     fit(treebank, state, 40, "variational", ignore, step=step)
     mean, frequency = step.mean(state), subtype_counts(step.lexical, step.counts)
-    small = contract(step.lexical, mean, used(treebank, step, frequency, 0.5), frequency)
+    small = contract(step.lexical, mean, used(step, frequency, 0.5), frequency)
     assert small.subtypes < 0.8 * mean.subtypes
     assert log_likelihood(treebank, small) == pytest.approx(log_likelihood(treebank, mean), rel=0.01)
 

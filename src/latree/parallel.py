@@ -1,8 +1,8 @@
-"""One pool of worker processes for everything: sentences, gradients, comparisons of models.
+"""One pool of workers for everything: sentences, sums over treebanks, comparisons of models.
 
 Workers are set up once, and what they give comes in the order of what they were given, so that nothing depends on how
-many there are.  They never see Ctrl-C, which a terminal sends to all; whoever leaves a pool with an error, or before
-its end, stops them at once.
+many there are, nor on whether they are here or on a cluster (`cluster`).  They never see Ctrl-C, which a terminal sends
+to all; whoever leaves a pool with an error, or before its end, stops them at once.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from typing import Any, Self, TypeVar
 
+from latree.cluster import Actors, Cluster
 from latree.errors import LatreeError
 
 Item = TypeVar("Item")
@@ -29,24 +30,55 @@ AHEAD = 4  # items for each worker that are taken before the first result is giv
 _state: Any  # what a worker was set up with
 
 
+Jobs = int | Cluster  # processes of this machine, or workers on a cluster
+
+
+def how_many(jobs: Jobs) -> int:
+    """How many workers there are to be."""
+    return jobs if isinstance(jobs, int) else jobs.size
+
+
 def cores() -> int:
     """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class Pool:
-    """So many processes, each of which keeps what `make(*arguments)` gives; used in a `with` statement."""
+class Processes:
+    """Processes of this machine."""
 
-    def __init__(self, jobs: int, make: Callable[..., Any], *arguments: Any) -> None:
+    def __init__(self, workers: int, make: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the workers are the parallelism
         context = multiprocessing.get_context("spawn")
-        self.jobs = jobs
-        self._executor = ProcessPoolExecutor(jobs, context, _set_up, (make, arguments))
+        self._executor = ProcessPoolExecutor(workers, context, _set_up, (make, arguments))
+
+    def submit(self, function: Callable[..., Result], arguments: tuple[Any, ...]) -> Future[Result]:
+        with interrupts_held():
+            return self._executor.submit(_call, function, arguments)
+
+    def shutdown(self) -> None:
+        self._executor.shutdown()
+
+    def stop(self) -> None:
+        for worker in list((self._executor._processes or {}).values()):
+            worker.terminate()
+        self._executor.shutdown(wait=True, cancel_futures=True)
+
+
+class Pool:
+    """So many workers, each of which keeps what `make(*arguments)` gives; used in a `with` statement."""
+
+    def __init__(self, jobs: Jobs, make: Callable[..., Any], *arguments: Any, workers: int | None = None) -> None:
+        """Start as many as the jobs are, or so many of them."""
+        self.jobs = how_many(jobs) if workers is None else workers
+        self._workers: Processes | Actors
+        if isinstance(jobs, Cluster):
+            self._workers = Actors(jobs, self.jobs, make, arguments)
+        else:
+            self._workers = Processes(self.jobs, make, arguments)
 
     def submit(self, function: Callable[..., Result], *arguments: Any) -> Future[Result]:
         """Have one of the workers call `function(what it keeps, *arguments)`."""
-        with interrupts_held():
-            return self._executor.submit(_call, function, arguments)
+        return self._workers.submit(function, arguments)
 
     def stream(self, function: Callable[[Any, Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Give `function(what a worker keeps, item)` of every item, in order, reading only a little ahead."""
@@ -61,16 +93,14 @@ class Pool:
 
     def stop(self) -> None:
         """End all workers at once: nobody waits for what is under way."""
-        for worker in list((self._executor._processes or {}).values()):
-            worker.terminate()
-        self._executor.shutdown(wait=True, cancel_futures=True)
+        self._workers.stop()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is None:
-            self._executor.shutdown()
+            self._workers.shutdown()
             return
         self.stop()
         if isinstance(error, BrokenProcessPool):
@@ -80,14 +110,20 @@ class Pool:
 class Residents:
     """A process for each of some states, which stays with it; to be closed."""
 
-    def __init__(self, make: Callable[..., Any], each: Sequence[tuple[Any, ...]]) -> None:
+    def __init__(self, jobs: Jobs, make: Callable[..., Any], each: Sequence[tuple[Any, ...]]) -> None:
         """Have each process keep what `make` gives for its arguments."""
-        self._pools = [Pool(1, make, *arguments) for arguments in each]
+        self._pools = [Pool(jobs, make, *arguments, workers=1) for arguments in each]
 
     def call(self, function: Callable[..., Result], *arguments: Any) -> list[Result]:
         """Give `function(state, *arguments)` of every state, in order."""
+        return self._results([pool.submit(function, *arguments) for pool in self._pools])
+
+    def one(self, number: int, function: Callable[..., Result], *arguments: Any) -> Result:
+        """Give the same of one of the states."""
+        return self._results([self._pools[number].submit(function, *arguments)])[0]
+
+    def _results(self, futures: Sequence[Future[Result]]) -> list[Result]:
         try:
-            futures = [pool.submit(function, *arguments) for pool in self._pools]
             return [future.result() for future in futures]
         except BrokenProcessPool:
             raise LatreeError(DIED) from None

@@ -33,6 +33,7 @@ from latree.kinds.tagger import Tagger
 from latree.learning.checkpoint import Standing, fingerprint
 from latree.learning.loop import Trainee, Training
 from latree.lexicon.lexical_rules import LexicalRules
+from latree.parallel import Jobs
 from latree.text.binary import Node
 
 PRUNING = "pruning the treebank"
@@ -264,7 +265,7 @@ class GradientTrainee(Trainee):
     def go_on(self, examples: Sequence[Example], state: Arrays) -> None:
         """Make what the training needs, as it was."""
 
-    def open(self, jobs: int) -> None:
+    def open(self, jobs: Jobs) -> None:
         """Start so many processes, where a training can use several."""
 
 

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +27,14 @@ from latree.inference.grammar import Grammar, tagged_words
 from latree.inference.subtypes import Layout
 from latree.inference.trellis import chain_rules, gold_chain
 from latree.learning.checkpoint import fingerprint
+from latree.learning.shards import Shards
 from latree.lexicon.words import Lexicon
+from latree.parallel import Jobs
 from latree.text.binary import Node
+
+# Subtrees are shared within a stretch, and every stretch reads all weights: short ones cost more than they bring.
+WORDS_A_STRETCH = 30_000
+MOST_STRETCHES = 64
 
 
 @dataclass(frozen=True)
@@ -61,13 +69,33 @@ class EntryIndex:
         return Entries(fine, tag, word, signature, np.bincount(self.tokens, minlength=len(tag)).astype(np.float64))
 
 
-@dataclass(frozen=True)
-class LatentTreebank:
-    """Gold trees laid end to end."""
+class Stretch(NamedTuple):
+    """Some gold trees laid end to end."""
 
-    grammar: Grammar
     forest: Forest  # a node an item
     shared: Forest  # a distinct subtree an item: what EM sums over
+
+    @classmethod
+    def of(cls, pieces: Sequence[Piece], rules: int) -> Stretch:
+        forest = assemble(pieces, rules)
+        return cls(forest, share(forest))
+
+
+def stretches(pieces: Sequence[Piece], rules: int, words: int) -> list[Stretch]:
+    """Cut a treebank of so many words into a power of two of stretches with about as many edges each."""
+    count = 1 << (min(max(words // WORDS_A_STRETCH, 1), MOST_STRETCHES).bit_length() - 1)
+    edges = np.cumsum([len(piece.rule) for piece in pieces])
+    cuts = np.searchsorted(edges, edges[-1] * np.arange(1, count) // count)
+    bounds = [0, *cuts.tolist(), len(pieces)]
+    return [Stretch.of(pieces[first:last], rules) for first, last in pairwise(bounds) if first < last]
+
+
+@dataclass(frozen=True)
+class LatentTreebank:
+    """Gold trees, in stretches that several processes may share."""
+
+    grammar: Grammar
+    shards: Shards[Stretch]  # a stretch each
     entries: Entries
     vocabulary: tuple[str, ...]  # what the entries' words are
     words: int  # tokens in all
@@ -97,14 +125,20 @@ class LatentTreebank:
 
     @classmethod
     def _of_pieces(cls, grammar: Grammar, pieces: Sequence[Piece], index: EntryIndex) -> LatentTreebank:
-        forest = assemble(pieces, len(grammar.rules))
-        return cls(grammar, forest, share(forest), index.entries(), index.lexicon.vocabulary, len(index.tokens))
+        words = len(index.tokens)
+        shards = Shards([[one] for one in stretches(pieces, len(grammar.rules), words)])
+        return cls(grammar, shards, index.entries(), index.lexicon.vocabulary, words)
+
+    def opened(self, jobs: Jobs) -> LatentTreebank:
+        """The same treebank with so many processes at work on it, whose `shards` are to be closed."""
+        return replace(self, shards=Shards(self.shards.shards, jobs))
 
     @cached_property
     def fingerprint(self) -> str:
         """What tells it from other treebanks."""
         names = ("\n".join(map(str, self.grammar.symbols)), "\n".join(self.vocabulary))
-        arrays = (self.forest.rule, self.forest.ends, self.entries.word, self.entries.fine)
+        forests = [one.forest for (one,) in self.shards.shards]
+        arrays = (*(one.rule for one in forests), *(one.ends for one in forests), self.entries.word, self.entries.fine)
         encoded = [name.encode("utf-8", "surrogatepass") for name in names]
         return fingerprint([*encoded, *(np.ascontiguousarray(array).tobytes() for array in arrays)])
 

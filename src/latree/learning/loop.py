@@ -18,6 +18,7 @@ import numpy as np
 from latree.errors import LatreeError
 from latree.files import Arrays, Header, part_of
 from latree.learning.checkpoint import Checkpoint, Standing
+from latree.parallel import Jobs
 
 ROUNDING = 1e-7  # of the objective, or of one where that is less
 
@@ -60,7 +61,7 @@ class Training:
     score: Score | None = None  # of a model on held-out data: the higher, the better
     checkpoint: Checkpoint | None = None
     resume: bool = False  # go on from the checkpoint, where there is one
-    jobs: int = 1  # processes, where a training can use several
+    jobs: Jobs = 1  # processes, where a training can use several, or a cluster
     announce: Callable[[str], None] = lambda stage: None  # hears what begins that takes time and is no part of a step
     enough: Callable[[], bool] = lambda: False  # asked before every step but the first, whether to leave it at that
 

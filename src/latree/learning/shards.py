@@ -1,53 +1,64 @@
-"""Sums over the batches of a treebank, by several processes.
+"""Sums over the parts of a treebank, by several processes.
 
-Batches are dealt out to a fixed number of shards, and the shards' sums are added up in order: the result is the same to
-the last bit, whatever the number of jobs.  A process gets its batches once, what a sum is over again only where it has
-changed, and the parameters with every sum.
+The parts are dealt out to a number of shards that is no matter of jobs, and the shards' sums are added up in pairs, pairs
+of pairs and so on: the result is the same to the last bit, whatever the number of jobs, and a process that has
+neighbouring shards sends one sum for all of them.  A process gets its shards once, what a sum is over again only where
+that has changed, and the parameters with every sum.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
-import numpy as np
-
 from latree.arrays import Floats
-from latree.parallel import Residents
+from latree.parallel import Jobs, Residents, how_many
 
-SHARDS = 8
+SHARDS = 8  # where there is no reason for another number
 
-Batch = TypeVar("Batch")
+Part = TypeVar("Part")
 Fixed = TypeVar("Fixed")
 Sum = tuple[float, Floats]
-Summand = Callable[[Sequence[Batch], Fixed, Floats], Sum]
+Summand = Callable[[Sequence[Part], Fixed, Floats], Sum]
+Range = tuple[int, int]  # of shards: first, and the one after the last
 
 
-class Shards(Generic[Batch]):
-    """Batches, and the processes that see to them; to be closed."""
+def deal(parts: Sequence[Part], shards: int = SHARDS) -> list[list[Part]]:
+    """Deal out parts in turn to so many shards, or to fewer where some would have none."""
+    return [list(parts[k::shards]) for k in range(min(shards, len(parts)))]
 
-    def __init__(self, batches: Sequence[Batch], jobs: int = 1) -> None:
-        self.shards = [shard for k in range(SHARDS) if (shard := list(batches[k::SHARDS]))]
+
+class Shards(Generic[Part]):
+    """The shards, and the processes that see to them; to be closed."""
+
+    def __init__(self, shards: Sequence[Sequence[Part]], jobs: Jobs = 1) -> None:
+        self.shards = shards
         self.fixed: Any = None  # as the processes have it
-        jobs = min(jobs, len(self.shards))
-        self.workers = Residents(_Worker, [(self.shards[k::jobs],) for k in range(jobs)]) if jobs > 1 else None
+        self.version = 0  # how often that has changed
+        workers = min(how_many(jobs), len(shards))
+        bounds = [len(shards) * k // workers for k in range(workers + 1)]
+        each = [(first, shards[first:last], len(shards)) for first, last in pairwise(bounds)]
+        self.workers = Residents(jobs, _Holder, each) if workers > 1 else None
 
-    def sum(self, function: Summand[Batch, Fixed], fixed: Fixed, parameters: Floats) -> Sum:
-        """Add up `function(batches, fixed, parameters)`, a number and its gradient, over all batches.
+    def sum(self, function: Summand[Part, Fixed], fixed: Fixed, parameters: Floats) -> Sum:
+        """Add up `function(parts, fixed, parameters)`, a number and an array of its own, over all shards.
 
         The function and what is fixed must be such that a process can be sent them.
         """
         if self.workers is None:
-            sums = [function(shard, fixed, parameters) for shard in self.shards]
-        else:
-            changed, self.fixed = None if fixed is self.fixed else (fixed,), fixed
-            by_worker = self.workers.call(_Worker.sums, function, changed, parameters)
-            sums = [by_worker[k % len(by_worker)][k // len(by_worker)] for k in range(len(self.shards))]
-        value, slope = 0.0, np.zeros(len(sums[0][1]))
-        for part in sums:
-            value += part[0]
-            slope += part[1]
-        return value, slope
+            of_shard = (function(shard, fixed, parameters) for shard in self.shards)
+            return _add_up({(k, k + 1): one for k, one in enumerate(of_shard)}, (0, len(self.shards)))
+        if fixed is not self.fixed:
+            self.fixed, self.version = fixed, self.version + 1
+            self.workers.call(_Holder.take, self.version, fixed)
+        sums: dict[Range, Sum] = {}
+        for number, some in enumerate(self.workers.call(_Holder.sums, function, self.version, parameters)):
+            while some is None:  # the process was started anew, and does not have what is fixed
+                self.workers.one(number, _Holder.take, self.version, fixed)
+                some = self.workers.one(number, _Holder.sums, function, self.version, parameters)
+            sums |= some
+        return _add_up(sums, (0, len(self.shards)))
 
     def close(self) -> None:
         """Stop the processes."""
@@ -55,13 +66,47 @@ class Shards(Generic[Batch]):
             self.workers.close()
 
 
-class _Worker:
-    """The shards of one process."""
+def _halves(whole: Range) -> tuple[Range, Range]:
+    """Divide a range of shards after the largest power of two that leaves some."""
+    first, last = whole
+    middle = first + (1 << (last - first - 1).bit_length() - 1)
+    return (first, middle), (middle, last)
 
-    def __init__(self, shards: list[list[Any]]) -> None:
-        self.shards, self.fixed = shards, None
 
-    def sums(self, function: Summand[Any, Any], changed: tuple[Any] | None, parameters: Floats) -> list[Sum]:
-        if changed is not None:
-            (self.fixed,) = changed
-        return [function(shard, self.fixed, parameters) for shard in self.shards]
+def _add_up(sums: dict[Range, Sum], whole: Range) -> Sum:
+    """The sum over a range of shards, from those of its parts."""
+    if whole in sums:
+        return sums[whole]
+    (value, array), (other, more) = (_add_up(sums, half) for half in _halves(whole))
+    array += more
+    return value + other, array
+
+
+class _Holder:
+    """The shards of one process, of so many."""
+
+    version = 0
+
+    def __init__(self, first: int, shards: Sequence[Sequence[Any]], of: int) -> None:
+        self.first, self.shards, self.of = first, shards, of
+
+    def take(self, version: int, fixed: Any) -> None:
+        """Keep what sums are over until there is another version of it."""
+        self.version, self.fixed = version, fixed
+
+    def sums(self, function: Summand[Any, Any], version: int, parameters: Floats) -> dict[Range, Sum] | None:
+        """As few sums as the order of all additions allows; None where what is fixed has another version."""
+        if version != self.version:
+            return None
+        of_shard = (function(shard, self.fixed, parameters) for shard in self.shards)
+        each = {(self.first + k, self.first + k + 1): one for k, one in enumerate(of_shard)}
+        return {whole: _add_up(each, whole) for whole in self._wholes((0, self.of))}
+
+    def _wholes(self, whole: Range) -> list[Range]:
+        """The largest ranges that are added up by themselves and of which every shard is here."""
+        (first, last), end = whole, self.first + len(self.shards)
+        if last <= self.first or first >= end:
+            return []
+        if self.first <= first and last <= end:
+            return [whole]
+        return [one for half in _halves(whole) for one in self._wholes(half)]

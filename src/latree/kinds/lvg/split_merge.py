@@ -6,22 +6,24 @@ again, and draws sibling subtypes a little towards each other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from latree.arrays import Floats, Longs
+from latree.arrays import Floats, Longs, starts
 from latree.inference.forest import Forest
-from latree.inference.forms.sparse import sparse, without, zeros_like
+from latree.inference.forms.sparse import Sparse, no_statistics, sparse, without
 from latree.inference.subtypes import Cells, History, Layout, normalise_rows, parent_sums, project
 from latree.inference.sweep import Inference, infer
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.smoothing import Smoother
-from latree.learning.latent_treebank import LatentTreebank, LexicalLayout
+from latree.learning.latent_treebank import LatentTreebank, LexicalLayout, Stretch
 from latree.learning.loop import Progress, Watch, check_climb
+from latree.learning.shards import Shards, Sum
 
 DROP = 0.1  # share of zeros among the cells from which on they are left out
 
@@ -92,23 +94,51 @@ def _split_cells(value: Floats, factors: Longs, noise: float, rng: np.random.Gen
     return value[:, None, None, None] * moved / np.prod(factors[1:])
 
 
+class Form(NamedTuple):
+    """Where weights lie, or counts: all in one array, cells first."""
+
+    cells: Sparse  # without values
+    width: Longs  # [symbols] subtypes
+
+    @classmethod
+    def of(cls, weights: Sparse, width: Longs) -> Form:
+        return cls(weights._replace(value=np.zeros(0), entry=np.zeros(0)), width)
+
+    def view(self, numbers: Floats) -> Sparse:
+        """The numbers as inference takes them."""
+        cells = len(self.cells.place)
+        return self.cells._replace(value=numbers[:cells], entry=numbers[cells:])
+
+
+def expect(stretches: Sequence[Stretch], form: Form, parameters: Floats) -> Sum:
+    """The log-likelihood of some trees, and the expected counts of cells and entries."""
+    weights, counts = form.view(parameters), np.zeros_like(parameters)
+    stats = form.view(counts)
+    log_z = [infer(one.shared, weights, stats, form.width).log_z.sum() for one in stretches]
+    return float(sum(log_z)), counts
+
+
 class Expectation:
-    """The E-step over a treebank, its large arrays made once."""
+    """The E-step over a treebank."""
 
     objective = "log-likelihood"
 
-    def __init__(self, forest: Forest, lexical: LexicalLayout, state: Refined, place: Longs | None = None) -> None:
+    def __init__(
+        self, shards: Shards[Stretch], lexical: LexicalLayout, state: Refined, place: Longs | None = None
+    ) -> None:
         """`place` names the cells of the tensors that may have weight, otherwise those that do."""
-        self.forest, self.lexical, self.layout = forest, lexical, lexical.layout
-        self.weights = lexical.weights(sparse(self.layout, state.theta, place), state.emissions.copy())
-        self.stats = zeros_like(self.weights)
+        self.shards, self.lexical, self.layout = shards, lexical, lexical.layout
+        self._take(lexical.weights(sparse(self.layout, state.theta, place), state.emissions))
 
-    def run(self) -> tuple[float, Inference]:
+    def _take(self, weights: Sparse) -> None:
+        self.form, self.parameters = Form.of(weights, self.layout.size), np.append(weights.value, weights.entry)
+        self.weights, self.stats = self.form.view(self.parameters), self.form.view(np.zeros_like(self.parameters))
+
+    def run(self) -> float:
         """The log-likelihood; expected counts are then in `counts`."""
-        self.stats.value[:] = 0.0
-        self.stats.entry[:] = 0.0
-        result = infer(self.forest, self.weights, self.stats, self.layout.size)
-        return float(result.log_z.sum()), result
+        log_likelihood, counts = self.shards.sum(expect, self.form, self.parameters)
+        self.stats = self.form.view(counts)
+        return log_likelihood
 
     @property
     def counts(self) -> Counts:
@@ -145,8 +175,7 @@ class Expectation:
         """EM never revives a cell; once enough are gone, the others move together."""
         gone = self.weights.value == 0
         if gone.sum() > DROP * len(gone):
-            self.weights = without(self.weights, self.layout, gone)
-            self.stats = zeros_like(self.weights)
+            self._take(without(self.weights, self.layout, gone))
 
 
 def fit(
@@ -162,10 +191,10 @@ def fit(
     """EM (Petrov 2009, eqns 2 and 3), or what `step` does.  Without smoothing the objective never falls: checked."""
     if step is None:
         cells = None if smoother is None else smoother.cells(state.theta)
-        step = Expectation(treebank.shared, treebank.lexical(state.layout), state, cells)
+        step = Expectation(treebank.shards, treebank.lexical(state.layout), state, cells)
     before = -np.inf
     for iteration in range(1, iterations + 1):
-        log_likelihood, _ = step.run()
+        log_likelihood = step.run()
         where = f"{stage}, iteration {iteration}"
         check_climb(before, log_likelihood, where, what=step.objective, rising=smoother is None)
         step.maximise(smoother)
@@ -187,42 +216,64 @@ def subtype_counts(lexical: LexicalLayout, counts: Counts) -> Floats:
 def merge(treebank: LatentTreebank, state: Refined, fraction: float) -> Refined:
     """Take back the splits whose loss in likelihood is among the smallest `fraction`."""
     lexical = treebank.lexical(state.layout)
-    step = Expectation(treebank.forest, lexical, state)
-    _, result = step.run()
+    step = Expectation(treebank.shards, lexical, state)
+    step.run()
     frequency = subtype_counts(lexical, step.counts)
-    losses = merge_losses(treebank, state.layout, result, frequency)
+    losses = merge_losses(step, frequency)
     real = np.sort(np.concatenate([loss[loss > 0] for loss in losses]))
     limit = real[min(int(len(real) * fraction), len(real) - 1)] if len(real) and fraction > 0 else 0.0
     return contract(lexical, state, [merged_halves(loss <= limit) for loss in losses], frequency)
 
 
-def merge_losses(treebank: LatentTreebank, layout: Layout, result: Inference, frequency: Floats) -> list[Floats]:
-    """For each symbol and each pair of halves: the log-likelihood lost, approximately, if they were one again.
+class NodeSums(NamedTuple):
+    """What is summed over the nodes of each symbol, a number for every pair of halves."""
 
-    At a node with inside I and outside O, pair (i, j) with frequencies p: sum_k I_k O_k becomes
-    sum_k I_k O_k - I_i O_i - I_j O_j + (p_i I_i + p_j I_j)(O_i + O_j).
-    """
-    losses = []
-    for symbol, size in enumerate(layout.size):
-        if symbol == 0:
-            losses.append(np.zeros(0))
-            continue
-        inside, outside = messages_of(symbol, int(size), treebank.forest, result)
-        both = inside * outside
-        whole = both.sum(1, keepdims=True)
-        first, second = slice(0, None, 2), slice(1, None, 2)
-        p = frequency[layout.offset[symbol] : layout.offset[symbol + 1]]
-        pair = np.maximum(p[first] + p[second], 1e-300)
-        mixed = (p[first] * inside[:, first] + p[second] * inside[:, second]) / pair
-        merged = whole - both[:, first] - both[:, second] + mixed * (outside[:, first] + outside[:, second])
-        losses.append(np.log(whole / np.maximum(merged, 1e-300)).sum(0))
-    return losses
+    form: Form
+    summand: Callable[[Floats, Floats, Floats], Floats]  # of inside and outside [nodes, subtypes] and the shares
+    share: Sequence[Floats]  # [symbols] [subtypes] how frequent each subtype is
 
 
-def messages_of(symbol: int, size: int, forest: Forest, result: Inference) -> tuple[Floats, Floats]:
+def sum_over_nodes(step: Expectation, summand: Callable[..., Floats], frequency: Floats) -> list[Floats]:
+    """Sum over all nodes, symbol by symbol; the root has no halves."""
+    share = np.split(frequency, step.layout.offset[1:-1])
+    _, flat = step.shards.sum(_over_nodes, NodeSums(step.form, summand, share), step.parameters)
+    return np.split(flat, np.cumsum(step.layout.size // 2)[:-1])
+
+
+def _over_nodes(stretches: Sequence[Stretch], sums: NodeSums, parameters: Floats) -> Sum:
+    form, total = sums.form, np.zeros(int((sums.form.width // 2).sum()))
+    weights = form.view(parameters)
+    for forest in (one.forest for one in stretches):
+        result = infer(forest, weights, no_statistics(weights), form.width)
+        for symbol, where in enumerate(pairwise(starts(form.width // 2).tolist())):
+            if symbol > 0:
+                messages = _messages_of(symbol, int(form.width[symbol]), forest, result)
+                total[slice(*where)] += sums.summand(*messages, sums.share[symbol])
+    return 0.0, total
+
+
+def _messages_of(symbol: int, size: int, forest: Forest, result: Inference) -> tuple[Floats, Floats]:
     """Inside and outside [nodes, subtypes] of a symbol's nodes."""
     rows = result.inside.start[np.flatnonzero(forest.symbol == symbol)][:, None] + np.arange(size)
     return result.inside.row[rows], result.outside.row[rows]
+
+
+def merge_losses(step: Expectation, frequency: Floats) -> list[Floats]:
+    """For each symbol and each pair of halves: the log-likelihood lost, approximately, if they were one again."""
+    return sum_over_nodes(step, _merge_loss, frequency)
+
+
+def _merge_loss(inside: Floats, outside: Floats, p: Floats) -> Floats:
+    """At a node with inside I and outside O, pair (i, j) with frequencies p: sum_k I_k O_k becomes
+    sum_k I_k O_k - I_i O_i - I_j O_j + (p_i I_i + p_j I_j)(O_i + O_j).
+    """
+    both = inside * outside
+    whole = both.sum(1, keepdims=True)
+    first, second = slice(0, None, 2), slice(1, None, 2)
+    pair = np.maximum(p[first] + p[second], 1e-300)
+    mixed = (p[first] * inside[:, first] + p[second] * inside[:, second]) / pair
+    merged = whole - both[:, first] - both[:, second] + mixed * (outside[:, first] + outside[:, second])
+    return np.asarray(np.log(whole / np.maximum(merged, 1e-300)).sum(0))
 
 
 def merged_halves(merged: NDArray[np.bool_]) -> Longs:

@@ -44,11 +44,13 @@ class Rounds(Trainee):
     def begin(self, rng: np.random.Generator, training: Training) -> None:
         if self.keeps_best and training.score is None:
             raise LatreeError("--rounds auto needs trees kept apart to choose by; give --dev, or a number of rounds")
+        self.treebank = self.treebank.opened(training.jobs)
         self._take(first_grammar(self.treebank, self.rule_counts, self.model.options, rng))
 
     def resume(self, standing: Standing, training: Training) -> None:
         size = standing.model["size"]
         history = History.from_arrays(standing.model, int(standing.header["rounds"]), size)
+        self.treebank = self.treebank.opened(training.jobs)
         self._take(self._grammar(standing.arrays, size, history))
 
     def _grammar(self, arrays: Arrays, size: Longs, history: History) -> Refined:
@@ -86,7 +88,7 @@ class Rounds(Trainee):
         """Go on with this grammar, and make it the model's."""
         self.grammar, model = grammar, self.model
         lexical = self.treebank.lexical(grammar.layout)
-        step = Expectation(self.treebank.shared, lexical, grammar)
+        step = Expectation(self.treebank.shards, lexical, grammar)
         step.run()
         model.size, model.history = grammar.layout.size, grammar.history
         model.theta = compact(model.smoothed_rules(grammar, step.counts.rules))
@@ -105,3 +107,6 @@ class Rounds(Trainee):
     def adopt(self, learned: Arrays) -> None:
         history = History.from_arrays(learned, int(learned["rounds"][0]), learned["size"])
         self._take(self._grammar(learned, learned["size"], history))
+
+    def close(self) -> None:
+        self.treebank.shards.close()

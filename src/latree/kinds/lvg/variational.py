@@ -18,9 +18,6 @@ import numpy as np
 from scipy.special import xlogy
 
 from latree.arrays import Floats, Longs
-from latree.inference.forest import Forest
-from latree.inference.subtypes import History
-from latree.inference.sweep import Inference
 from latree.kinds.lvg import LvgOptions, VariationalOptions
 from latree.kinds.lvg.smoothing import Smoother
 from latree.kinds.lvg.split_merge import (
@@ -29,13 +26,14 @@ from latree.kinds.lvg.split_merge import (
     contract,
     fit,
     merged_halves,
-    messages_of,
     split,
     subtype_counts,
+    sum_over_nodes,
 )
 from latree.kinds.lvg.variational_prior import RulePrior, WordPrior, half_sums
-from latree.learning.latent_treebank import LatentTreebank, LexicalLayout
+from latree.learning.latent_treebank import LatentTreebank, LexicalLayout, Stretch
 from latree.learning.loop import Watch
+from latree.learning.shards import Shards
 
 
 class MeanField(Expectation):
@@ -43,18 +41,19 @@ class MeanField(Expectation):
 
     objective = "evidence lower bound"
 
-    def __init__(self, forest: Forest, lexical: LexicalLayout, state: Refined, options: VariationalOptions) -> None:
+    def __init__(
+        self, shards: Shards[Stretch], lexical: LexicalLayout, state: Refined, options: VariationalOptions
+    ) -> None:
         """The first mean-field weights are made from the given ones by a sweep."""
-        super().__init__(forest, lexical, state, np.arange(len(state.theta)))
+        super().__init__(shards, lexical, state, np.arange(len(state.theta)))
         self.rule_prior, self.word_prior = RulePrior(lexical.layout, options), WordPrior(lexical, options.word_prior)
         self.score = 0.0  # what the bound adds to log Z(W)
         super().run()
         self.maximise(None)
 
-    def run(self) -> tuple[float, Inference]:
+    def run(self) -> float:
         """The evidence lower bound; expected counts are then in `counts`."""
-        log_z, result = super().run()
-        return log_z + self.score, result
+        return super().run() + self.score
 
     def maximise(self, smoother: Smoother | None) -> None:
         """Beta, then W, from the expected counts; the prior takes the place of a smoother."""
@@ -87,15 +86,15 @@ def variational_round(
     prior, state = options.prior, split(state, options, rng)
     state = fit(treebank, state, options.split_iterations, "split", watch, options.tolerance)
     for choose in (gainful, used):
-        step = MeanField(treebank.shared, treebank.lexical(state.layout), state, prior)
+        step = MeanField(treebank.shards, treebank.lexical(state.layout), state, prior)
         fit(treebank, state, prior.iterations, "variational", watch, options.tolerance, step=step)
         frequency = subtype_counts(step.lexical, step.counts)
-        kinds = choose(treebank, step, frequency, prior.threshold)
+        kinds = choose(step, frequency, prior.threshold)
         state = contract(step.lexical, step.mean(state), kinds, frequency)
     return state
 
 
-def used(_: LatentTreebank, step: MeanField, frequency: Floats, threshold: float) -> list[Longs]:
+def used(step: MeanField, frequency: Floats, threshold: float) -> list[Longs]:
     """The classes of `contract` that leave the used subtypes; the others become part of their symbol's commonest."""
     kinds = []
     for part in np.split(frequency, step.lexical.layout.offset[1:-1]):
@@ -106,12 +105,12 @@ def used(_: LatentTreebank, step: MeanField, frequency: Floats, threshold: float
     return kinds
 
 
-def gainful(treebank: LatentTreebank, step: MeanField, frequency: Floats, threshold: float) -> list[Longs]:
+def gainful(step: MeanField, frequency: Floats, threshold: float) -> list[Longs]:
     """The classes of `contract` that make one of all halves whose merge raises the bound."""
-    return [merged_halves(gain > 0) for gain in merge_gains(treebank, step)]
+    return [merged_halves(gain > 0) for gain in merge_gains(step)]
 
 
-def merge_gains(treebank: LatentTreebank, step: MeanField) -> list[Floats]:
+def merge_gains(step: MeanField) -> list[Floats]:
     """For each symbol and each pair of fresh halves: about what the bound gains if they were one again.
 
     The bound is sum log D(n) plus the entropy of q(derivations).  One half more is one multinomial more, and counts n
@@ -126,20 +125,18 @@ def merge_gains(treebank: LatentTreebank, step: MeanField) -> list[Floats]:
     gains = step.rule_prior.merge_gains(rules)
     for tag, gain in enumerate(step.word_prior.merge_gains(words)):
         gains[layout.grammar.first_tag + tag] += gain
-    for symbol, lost in enumerate(_half_entropies(treebank, step)):
+    for symbol, lost in enumerate(_half_entropies(step)):
         gains[symbol] -= lost
     return gains
 
 
-def _half_entropies(treebank: LatentTreebank, step: MeanField) -> list[Floats]:
+def _half_entropies(step: MeanField) -> list[Floats]:
     """The sum over nodes above, for each symbol and pair."""
-    lexical = step.lexical
-    state = step.state(Refined(lexical.layout, np.zeros(0), np.zeros(0), History()))
-    _, result = Expectation(treebank.forest, lexical, state).run()
-    entropies = []
-    for symbol, size in enumerate(lexical.layout.size):
-        inside, outside = messages_of(symbol, int(size), treebank.forest, result)
-        both = inside * outside
-        p = both / both.sum(1, keepdims=True)
-        entropies.append(xlogy(half_sums(p, 1), half_sums(p, 1)).sum(0) - half_sums(xlogy(p, p), 1).sum(0))
-    return entropies
+    layout = step.lexical.layout
+    return sum_over_nodes(step, _half_entropy, np.zeros(int(layout.offset[-1])))
+
+
+def _half_entropy(inside: Floats, outside: Floats, _: Floats) -> Floats:
+    both = inside * outside
+    p = both / both.sum(1, keepdims=True)
+    return np.asarray(xlogy(half_sums(p, 1), half_sums(p, 1)).sum(0) - half_sums(xlogy(p, p), 1).sum(0))

@@ -26,8 +26,9 @@ from latree.kinds.pruned import LOG_P, Example, GradientTrainee
 from latree.learning.adam import Adam
 from latree.learning.loop import Progress, Score, Watch
 from latree.learning.owlqn import OwlQn
-from latree.learning.shards import Shards
+from latree.learning.shards import Shards, deal
 from latree.lexicon.lexical_rules import LexicalRules
+from latree.parallel import Jobs
 
 if TYPE_CHECKING:
     from latree.kinds.lvg_d.model import LoglinearModel
@@ -167,8 +168,8 @@ class Legs(GradientTrainee):
         model.delta = np.append(model.delta, np.zeros(len(features.key)))
         model.model = model.structure(model.size)
 
-    def open(self, jobs: int) -> None:
-        self.shards = Shards(self.batches, jobs)
+    def open(self, jobs: Jobs) -> None:
+        self.shards = Shards(deal(self.batches), jobs)
 
     def close(self) -> None:
         if self.shards is not None:

@@ -10,14 +10,15 @@ Every start is a step of the training, and so are some iterations of EM over the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from latree.arrays import Floats, Longs, starts
+from latree.arrays import Floats, Ints, Longs, starts
 from latree.files import Arrays, part_of
-from latree.inference.forms.factored import Factored, zeros_like
+from latree.inference.forms.factored import Factored
 from latree.inference.subtypes import Layout
 from latree.inference.sweep import infer
 from latree.kinds.svs.counts import (
@@ -34,9 +35,11 @@ from latree.kinds.svs.counts import (
 )
 from latree.kinds.svs.relational_clusters import Clustering, Clusters
 from latree.learning.checkpoint import Standing
-from latree.learning.latent_treebank import LatentTreebank, LexicalLayout
+from latree.learning.latent_treebank import LatentTreebank, LexicalLayout, Stretch
 from latree.learning.loop import Progress, Trainee, Training, Watch, check_climb
+from latree.learning.shards import Sum
 from latree.lexicon.words import Lexicon
+from latree.parallel import Jobs
 from latree.text.binary import Node
 
 if TYPE_CHECKING:
@@ -46,11 +49,37 @@ BLUR = 0.1  # before EM over the trees
 TOGETHER = 10  # iterations of EM over the trees in a step
 
 
+class Form(NamedTuple):
+    """Where weights lie, or counts: all in one array, those of rules, then of relations, then of words."""
+
+    label: Ints  # [rules, 2] the children's relations
+    relations: int
+    entry_start: Longs  # [entries + 1]
+    width: Longs  # [symbols] concepts
+
+    def view(self, numbers: Floats) -> Factored:
+        """The numbers as inference takes them."""
+        concepts = int(self.width.max())
+        bounds = np.cumsum([len(self.label) * concepts, self.relations * concepts**2])
+        rule, relation, entry = np.split(numbers, bounds)
+        shape = (self.relations, concepts, concepts)
+        return Factored(rule.reshape(-1, concepts), relation.reshape(shape), self.label, entry, self.entry_start)
+
+
+def expect(stretches: Sequence[Stretch], form: Form, parameters: Floats) -> Sum:
+    """The log-likelihood of some trees, and the expected counts of rules, relations and entries."""
+    counts = np.zeros_like(parameters)
+    weights, stats = form.view(parameters), form.view(counts)
+    log_z = [infer(one.shared, weights, stats, form.width).log_z.sum() for one in stretches]
+    return float(sum(log_z)), counts
+
+
 class FactoredEm:
     """EM over a treebank; the likelihood never falls: checked."""
 
     def __init__(self, treebank: LatentTreebank, lexical: LexicalLayout, structure: Structure, width: Longs) -> None:
-        self.treebank, self.lexical, self.structure, self.width = treebank, lexical, structure, width
+        self.treebank, self.lexical, self.structure = treebank, lexical, structure
+        self.form = Form(structure.label, len(structure.relations), starts(lexical.size), width)
         self.before = -np.inf  # the log-likelihood before the latest iteration
 
     def run(self, weights: SvsWeights, iterations: range, of: int, watch: Watch) -> SvsWeights:
@@ -65,12 +94,10 @@ class FactoredEm:
         return weights
 
     def _expect(self, weights: SvsWeights) -> tuple[float, Factored]:
-        start = starts(self.lexical.size)
         emissions = self.lexical.estimate(weights.words)
-        form = Factored(weights.rule, weights.relation, self.structure.label, emissions, start)
-        stats = zeros_like(form)
-        inference = infer(self.treebank.shared, form, stats, self.width)
-        return float(inference.log_z.sum()), stats
+        parameters = np.concatenate([weights.rule.ravel(), weights.relation.ravel(), emissions])
+        log_likelihood, counts = self.treebank.shards.sum(expect, self.form, parameters)
+        return log_likelihood, self.form.view(counts)
 
     def _occurrences(self, stats: Factored) -> Floats:
         """[symbols, concepts] expected: phrases as parents of rules, tags over words; the root has no concept."""
@@ -121,17 +148,27 @@ class Concepts(Trainee):
         return self.treebank.fingerprint
 
     def begin(self, rng: np.random.Generator, training: Training) -> None:
+        self._open(training.jobs)
         if self.starts == 0:
             self.model.concept_of = np.eye(self.head_counts.pairs.headwords)
             self._take(self._count(head_relations(self.head_counts.pairs)))
 
     def resume(self, standing: Standing, training: Training) -> None:
+        self._open(training.jobs)
         state, self.model.concept_of = standing.arrays, standing.model["svs.concept_of"]
         self.clusters = Clusters(**part_of("clusters.", state))
         self.clustering.best = float(state["reached"][0])
         if weights := part_of("weights.", state):
             self.weights, self.em.before = SvsWeights(**weights), float(state["reached"][1])
         self._take(self.weights or self._count_clusters(self.clusters))
+
+    def _open(self, jobs: Jobs) -> None:
+        """Have so many processes share EM over the trees."""
+        if self.options.refines:
+            self.em.treebank = self.treebank.opened(jobs)
+
+    def close(self) -> None:
+        self.em.treebank.shards.close()
 
     def state(self) -> Arrays:
         parts = {"clusters": vars(self.clusters), "weights": self.weights._asdict() if self.weights else {}}

@@ -1,0 +1,111 @@
+"""Workers on a Ray cluster, in the place of processes of this machine.
+
+A worker is an actor that keeps what it was set up with.  Ray starts it anew where it dies, with its machine or alone,
+and gives it again what it was doing: a task may be begun twice, its result is taken once.  Everything travels as bytes
+that are packed here, so that arrays arrive as a process of this machine would get them, and may be written to.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from latree.errors import LatreeError
+
+START = "start one with `ray start --head`, or give the address of one that runs"
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster by its address; "auto" is the one that this machine is part of, "local" a new one on this machine."""
+
+    address: str = "auto"
+
+    @cached_property
+    def ray(self) -> Any:
+        """The library, connected to this cluster."""
+        try:
+            import ray
+        except ImportError:
+            raise LatreeError("clusters need Ray; install it with: pip install 'latree[cluster]'") from None
+        if not ray.is_initialized():
+            # A process that works here must not take all cores for one matrix product: the workers are the parallelism.
+            variables = {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+            try:
+                ray.init(
+                    self.address, log_to_driver=False, logging_level=logging.ERROR, runtime_env={"env_vars": variables}
+                )
+            except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+                reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+                raise LatreeError(f"no Ray cluster answers at {self.address!r} ({reason}); {START}") from None
+        return ray
+
+    @property
+    def size(self) -> int:
+        """How many workers there is room for: as many as the cluster has cores now."""
+        return max(1, int(self.ray.cluster_resources().get("CPU", 1)))
+
+
+class Actor:
+    """What a worker is on the cluster."""
+
+    def __init__(self, packed: bytes) -> None:
+        make, arguments = pickle.loads(packed)
+        self.kept = make(*arguments)
+
+    def call(self, packed: bytes) -> bytes:
+        """Return what came of a call, or the error, so that this is raised as it was."""
+        function, arguments = pickle.loads(packed)
+        try:
+            return pickle.dumps((function(self.kept, *arguments), None), protocol=5)
+        except Exception as error:
+            return pickle.dumps((None, error))
+
+
+class Actors:
+    """So many workers on a cluster; what is submitted goes to the one that has least to do."""
+
+    def __init__(self, cluster: Cluster, workers: int, make: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        self.ray = cluster.ray
+        # No cores are asked for: a worker whose machine is gone must find room on those that are left.
+        options = {"num_cpus": 0, "max_restarts": -1, "max_task_retries": -1, "scheduling_strategy": "SPREAD"}
+        kind = self.ray.remote(**options)(Actor)
+        packed = self.ray.put(pickle.dumps((make, arguments), protocol=5))
+        self.actors = [kind.remote(packed) for _ in range(workers)]
+        self.busy = [0] * workers
+
+    def submit(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Future[Any]:
+        """Have a worker call `function(what it keeps, *arguments)`."""
+        number = min(range(len(self.actors)), key=self.busy.__getitem__)
+        self.busy[number] += 1
+        answer = self.actors[number].call.remote(pickle.dumps((function, arguments), protocol=5))
+        result: Future[Any] = Future()
+
+        def hand_over(done: Future[bytes]) -> None:
+            self.busy[number] -= 1
+            try:
+                value, error = pickle.loads(done.result())
+            except Exception as fault:
+                value, error = None, LatreeError(f"a worker on the cluster was lost for good: {fault}")
+            if error is None:
+                result.set_result(value)
+            else:
+                result.set_exception(error)
+
+        answer.future().add_done_callback(hand_over)
+        return result
+
+    def shutdown(self) -> None:
+        """End the workers, which have nothing to do any more."""
+        self.stop()
+
+    def stop(self) -> None:
+        """End the workers at once."""
+        for actor in self.actors:
+            self.ray.kill(actor)
