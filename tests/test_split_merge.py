@@ -6,6 +6,7 @@ import itertools
 import multiprocessing
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -194,12 +195,12 @@ def test_stretches_add_up_to_the_treebank(bank: LatentTreebank, in_stretches: La
     assert apart == pytest.approx(together, rel=1e-12)
     for one, other in zip(whole.counts, cut.counts, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
-    losses = [np.concatenate(losses_of(one, halves)[0]) for one in (bank, in_stretches)]
-    np.testing.assert_allclose(*losses, rtol=1e-9, atol=1e-9)
+    of_whole, of_cut = (np.concatenate(losses_of(one, halves)[0]) for one in (bank, in_stretches))
+    np.testing.assert_allclose(of_whole, of_cut, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("estimator", ["em", "variational"])
-def test_training_does_not_depend_on_the_jobs(estimator: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_training_does_not_depend_on_the_jobs(estimator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(latent_treebank, "WORDS_A_STRETCH", 500)
     options = replace(QUICK, rounds=1, estimator=estimator)
     trees = toy_trees("dev")

@@ -1,9 +1,9 @@
 """Sums over the parts of a treebank, by several processes.
 
-The parts are dealt out to a number of shards that is no matter of jobs, and the shards' sums are added up in pairs, pairs
-of pairs and so on: the result is the same to the last bit, whatever the number of jobs, and a process that has
-neighbouring shards sends one sum for all of them.  A process gets its shards once, what a sum is over again only where
-that has changed, and the parameters with every sum.
+There are as many shards as the data ask for, whatever the number of jobs, and their sums are added up in pairs, pairs of
+pairs and so on: the result is the same to the last bit, and a process that has neighbouring shards sends one sum for all
+of them.  A process gets its shards once, what a sum is over again only where that has changed, and the parameters with
+every sum.
 """
 
 from __future__ import annotations
