@@ -17,7 +17,7 @@ from statistics import median
 import latree
 from latree.kinds.gm_lveg import GmLvegOptions
 from latree.kinds.gm_lveg.model import GmLveg
-from latree.kinds.gm_lveg.training import Learner, Weights
+from latree.kinds.gm_lveg.training import Mirror, Weights, gradient
 
 
 def milliseconds(work: Callable[[], object]) -> float:
@@ -43,15 +43,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     model = GmLveg(options=constants, pruner=pruner).fit(trees)
     model.joint = False
-    learner = Learner(model.components, Weights(model.mixtures), constants)
+    mirror = Mirror(model.components, Weights(model.mixtures), constants)
     print("| words | sentences | edges | step, its forest included | step, forest kept | parse |")
     print("|---|---|---|---|---|---|")
     for length in options.lengths:
         chosen = [tree for tree in trees if len(tree.words()) == length][:20]
         examples = model.examples(model.prepare_data(chosen))
-        batches = [model.batches([one])[0] for one in examples]
-        whole = median(milliseconds(lambda one=one: learner.gradient(model.batches([one])[0])) for one in examples)  # type: ignore[misc]
-        kept = median(milliseconds(lambda batch=batch: learner.gradient(batch)) for batch in batches)  # type: ignore[misc]
+        batches = [model.batch([one]) for one in examples]
+        whole = median(milliseconds(lambda one=one: gradient(model.batch([one]), mirror)) for one in examples)  # type: ignore[misc]
+        kept = median(milliseconds(lambda batch=batch: gradient(batch, mirror)) for batch in batches)  # type: ignore[misc]
         parse = median(milliseconds(lambda one=one: model.parse(one.words)) for one in examples)  # type: ignore[misc]
         edges = median(batch.all.edges for batch in batches)
         print(f"| {length} | {len(examples)} | {edges:.0f} | {whole:.1f} | {kept:.1f} | {parse:.1f} |", flush=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +19,10 @@ from latree.kinds.gm_lveg import KIND, GmLvegOptions
 from latree.kinds.gm_lveg.model import GmLveg, GmLvegTagger
 from latree.kinds.gm_lveg.paper import PAPER
 from latree.kinds.gm_lveg.start import Cube, from_subtypes, points
-from latree.kinds.gm_lveg.training import Learner, Weights
+from latree.kinds.gm_lveg.training import Batch, Mirror, Weights, gradient
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.model import Lvg
+from latree.kinds.pruned import by_length
 from latree.kinds.search import Attempt, Search
 from latree.learning.checkpoint import Checkpoint
 from latree.learning.loop import Training, after_steps
@@ -173,12 +175,28 @@ def test_a_pruner_of_another_treebank(trees: list[Tree], lvg: Lvg) -> None:
         GmLveg(options=SMALL, pruner=lvg).fit([*trees, Tree.read("(ROOT (X (NN dogs) (VB run)))")])
 
 
+def batches_of(model: GmLveg, trees: list[Tree]) -> list[Batch]:
+    examples = model.examples(model.prepare_data(trees))
+    return [model.batch(group) for group in by_length(examples, model.options.batch)]
+
+
 def test_looser_pruning_trains_on_more(trees: list[Tree], lvg: Lvg) -> None:
     edges = []
     for looseness in (1.0, 0.01):
         model = GmLveg(options=replace(SMALL, looseness=looseness, epochs=0), pruner=lvg).fit(trees)
-        edges.append(sum(batch.all.edges for batch in model.batches(model.examples(model.prepare_data(trees)))))
+        edges.append(sum(batch.all.edges for batch in batches_of(model, trees)))
     assert edges[0] < edges[1]
+
+
+def test_training_does_not_depend_on_the_jobs(trees: list[Tree], lvg: Lvg) -> None:
+    """With components that grow, which processes of their own must make room for."""
+    options = replace(SMALL, epochs=3, grow=1, spans=True, batch=7, parts=3)
+    one, two = (GmLveg(options=options, pruner=lvg).fit(trees[:40], Training(jobs=jobs)) for jobs in (1, 2))
+    assert one.components.size.max() > options.components
+    for first, second in zip(one.state().arrays.items(), two.state().arrays.items(), strict=True):
+        assert first[0] == second[0]
+        assert first[1].tobytes() == second[1].tobytes(), first[0]
+    assert not multiprocessing.active_children()
 
 
 # -- features of spans
@@ -189,15 +207,14 @@ def test_the_gradient_by_weights_of_spans(trees: list[Tree], lvg: Lvg) -> None:
     model = GmLveg(options=options, pruner=lvg).fit(trees)
     rng = np.random.default_rng(1)
     spans = 0.3 * rng.standard_normal(len(model.span_weights))
-    learner = Learner(model.components, Weights(model.mixtures, spans), options)
-    (batch, *_) = model.batches(model.examples(model.prepare_data(trees)))
-    slope = learner.gradient(batch)[1].spans
+    mirror, batch = Mirror(model.components, Weights(model.mixtures, spans), options), batches_of(model, trees)[0]
+    slope = gradient(batch, mirror)[1].spans
     assert len(slope) > 100
     for k in np.argsort(-np.abs(slope))[:20]:
         values = []
         for step in (1e-5, -1e-5):
             spans[k] += step
-            values.append(learner.gradient(batch)[0])
+            values.append(gradient(batch, mirror)[0])
             spans[k] -= step
         assert (values[0] - values[1]) / 2e-5 == pytest.approx(slope[k], rel=1e-4, abs=1e-5)
 
@@ -241,8 +258,8 @@ def test_gold_trees_are_not_limited(trees: list[Tree], lvg: Lvg) -> None:
     seen = []
     for options in (replace(SMALL, epochs=0), replace(SMALL, epochs=0, k_max=1)):
         model = GmLveg(options=options, pruner=lvg).fit(trees)
-        learner = Learner(model.components, Weights(model.mixtures), options)
-        seen.append([learner.gradient(batch)[0] for batch in model.batches(model.examples(model.prepare_data(trees)))])
+        mirror = Mirror(model.components, Weights(model.mixtures), options)
+        seen.append([gradient(batch, mirror)[0] for batch in batches_of(model, trees)])
     assert all(exact < limited for exact, limited in zip(*seen, strict=True))
 
 
@@ -286,7 +303,7 @@ def test_the_treebank_grammar_as_the_pruner(trees: list[Tree], tmp_path: Path) -
     edges = []
     for p_min in (1e-3, 1e-6):
         fresh = GmLveg(options=replace(SMALL, p_min=p_min, epochs=0), pruner=Pcfg().fit(trees)).fit(trees)
-        edges.append(sum(batch.all.edges for batch in fresh.batches(fresh.examples(fresh.prepare_data(trees)))))
+        edges.append(sum(batch.all.edges for batch in batches_of(fresh, trees)))
     assert edges[0] < edges[1]
 
 

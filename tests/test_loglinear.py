@@ -22,7 +22,8 @@ from latree.kinds.lvg_d.loglinear import Batch, log_likelihood
 from latree.kinds.lvg_d.model import LoglinearModel, LvgD, LvgDTagger
 from latree.kinds.lvg_d.refinement import Refinement
 from latree.kinds.lvg_d.start import grown
-from latree.kinds.lvg_d.training import PenalisedLoss, divide, fit_leg, log_likelihood_of_all
+from latree.kinds.lvg_d.training import Numbered, PenalisedLoss, divide, fit_leg, log_likelihood_of_all
+from latree.kinds.pruned import by_length
 from latree.kinds.span_features import Words
 from latree.learning.checkpoint import Checkpoint
 from latree.learning.loop import Progress, Training, after_steps
@@ -71,7 +72,12 @@ def multiscale(trees: list[Tree], lvg: Lvg) -> LvgD:
 
 
 def batches_of(model: LoglinearModel, data: list[Tree] | Tagged) -> list[Batch]:
-    return model.batches(model.examples(model.prepare_data(data)))
+    examples = model.examples(model.prepare_data(data))
+    return [model.batch(group) for group in by_length(examples, model.options.batch)]
+
+
+def shards_of(batches: list[Batch], jobs: int = 1) -> Shards[Numbered]:
+    return Shards(deal(list(enumerate(batches))), dict, jobs)
 
 
 def slope_by_differences(model: LoglinearModel, batches: list[Batch], delta: Floats, chosen: list[int]) -> list[float]:
@@ -90,7 +96,7 @@ def check_gradient(model: LoglinearModel, data: list[Tree] | Tagged) -> None:
     rng = np.random.default_rng(1)
     batches = batches_of(model, data[:24])  # type: ignore[arg-type]
     delta = 0.3 * rng.standard_normal(model.model.parameters)
-    _, gradient = log_likelihood_of_all(Shards(deal(batches)), model.model, delta)
+    _, gradient = log_likelihood_of_all(shards_of(batches), model.model, delta)
     chosen = np.concatenate([np.argsort(-np.abs(gradient))[:25], rng.integers(0, len(delta), 15)]).tolist()
     np.testing.assert_allclose(
         gradient[chosen], slope_by_differences(model, batches, delta, chosen), rtol=1e-4, atol=1e-5
@@ -121,7 +127,7 @@ def test_so_it_is_with_features_of_spans(lvg: Lvg, trees: list[Tree]) -> None:
     batches = batches_of(model, trees[:24])
     rng = np.random.default_rng(1)
     delta = 0.3 * rng.standard_normal(model.model.parameters)
-    _, gradient = log_likelihood_of_all(Shards(deal(batches)), model.model, delta)
+    _, gradient = log_likelihood_of_all(shards_of(batches), model.model, delta)
     of_spans = gradient[model.productions() :]
     assert len(of_spans) == len(model.spans.key) > 100
     chosen = (model.productions() + np.argsort(-np.abs(of_spans))[:30]).tolist() + np.arange(0, 300, 10).tolist()
@@ -135,8 +141,8 @@ def test_the_sum_does_not_depend_on_the_jobs(model: LvgD, trees: list[Tree]) -> 
     batches.adopt(model.pruner)
     batches.lexical = model.lexical
     made = batches_of(batches, trees[:40])
-    alone = log_likelihood_of_all(Shards(deal(made)), model.model, model.delta)
-    with closing(Shards(deal(made), jobs=2)) as shards:
+    alone = log_likelihood_of_all(shards_of(made), model.model, model.delta)
+    with closing(shards_of(made, jobs=2)) as shards:
         for _ in range(2):
             together = log_likelihood_of_all(shards, model.model, model.delta)
             assert together[0] == alone[0]
@@ -289,7 +295,7 @@ def test_training_raises_the_likelihood(trees: list[Tree], lvg: Lvg, options: Lv
 
 
 def test_the_objective_never_rises(model: LvgD, trees: list[Tree]) -> None:
-    shards, values = Shards(deal(batches_of(model, trees[:40]))), []
+    shards, values = shards_of(batches_of(model, trees[:40])), []
     start = np.zeros(model.model.parameters)
     for leg in range(4):
         objective = PenalisedLoss(lambda d: log_likelihood_of_all(shards, model.model, d), SMALL, lambda value: None)
@@ -301,7 +307,7 @@ def test_the_objective_never_rises(model: LvgD, trees: list[Tree]) -> None:
 
 
 def test_at_an_l1_optimum_the_subgradient_vanishes(model: LvgD, trees: list[Tree]) -> None:
-    shards = Shards(deal(batches_of(model, trees[:40])))
+    shards = shards_of(batches_of(model, trees[:40]))
     options = replace(SMALL, penalty="l1")
     objective = PenalisedLoss(lambda d: log_likelihood_of_all(shards, model.model, d), options, lambda value: None)
     found = OwlQn(iterations=400, tolerance=0.0).minimise(objective, np.zeros(model.model.parameters), 0.05)

@@ -16,7 +16,7 @@ import pytest
 
 from latree.arrays import Floats
 from latree.errors import LatreeError
-from latree.learning.shards import SHARDS, Range, Shards, Sum, _add_up, _Holder, deal
+from latree.learning.shards import SHARDS, Holder, Range, Shards, Sum, add_up, deal
 from latree.parallel import AHEAD, Pool, Residents, interrupts_held
 
 
@@ -121,8 +121,8 @@ def scaled(batches: Sequence[Floats], scale: float, parameters: Floats) -> tuple
 def test_sums_over_shards_do_not_depend_on_the_jobs(count: int) -> None:
     rng = np.random.default_rng(0)
     batches, parameters = [rng.standard_normal(5) for _ in range(count)], rng.standard_normal(5)
-    alone = Shards(deal(batches))
-    with closing(Shards(deal(batches), jobs=2)) as shards:
+    alone = Shards(deal(batches), list)
+    with closing(Shards(deal(batches), list, jobs=2)) as shards:
         for scale in (1.0, 1.0, 3.0):
             value, slope = shards.sum(scaled, scale, parameters)
             wanted, wanted_slope = alone.sum(scaled, scale, parameters)
@@ -139,23 +139,23 @@ def test_shards_are_added_up_in_one_order(jobs: int) -> None:
     bounds = [7 * k // jobs for k in range(jobs + 1)]
     sums: dict[Range, Sum] = {}
     for first, last in pairwise(bounds):
-        holder = _Holder(first, shards[first:last], 7)
+        holder = Holder(list, first, shards[first:last], 7)
         holder.take(1, 2.0)
-        found = holder.sums(scaled, 1, parameters)
+        found = holder.sums(scaled, 1, (parameters,))
         assert found is not None
         sums |= found
-    value, slope = _add_up(sums, (0, 7))
-    wanted, wanted_slope = Shards(shards).sum(scaled, 2.0, parameters)
+    value, slope = add_up(sums, (0, 7))
+    wanted, wanted_slope = Shards(shards, list).sum(scaled, 2.0, parameters)
     assert value == wanted
     assert slope.tobytes() == wanted_slope.tobytes()
 
 
 def test_a_process_that_has_lost_what_is_fixed_gets_it_again() -> None:
-    shards: Shards[Floats] = Shards([[np.ones(2)], [np.ones(2)]], jobs=2)
+    shards = Shards([[np.ones(2)], [np.ones(2)]], list, jobs=2)
     with closing(shards):
         assert shards.sum(scaled, 3.0, np.ones(2))[0] == 12.0
         assert shards.workers is not None
-        shards.workers.one(1, _Holder.take, 0, None)  # as one is that was started anew
+        shards.workers.one(1, Holder.take, 0, None)  # as one is that was started anew
         assert shards.sum(scaled, 3.0, np.ones(2))[0] == 12.0
 
 

@@ -274,7 +274,7 @@ def test_features_of_spans() -> None:
     assert len(changes.delta) - first == len(spans.key) == len(model.learned.spans)
     np.testing.assert_allclose(changes.weight[first:], np.exp(model.learned.spans))
     examples = model.examples(model.prepare_data(toy_trees("dev")[:1]))
-    (batch,), units = model.batches(examples), model.words_of_all(examples)
+    batch, units = model.batch(examples), model.words_of_all(examples)
     items, keys = spans.keys(batch.gold, units)
     words = [*model.lexical.units, "(edge)"]
     number = {int(key): first + k for k, key in enumerate(spans.key)}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 from latree.arrays import Floats, Longs
 from latree.errors import LatreeError
+from latree.inference.forest import Piece
 from latree.inference.forms.sparse import sparse
 from latree.inference.grammar import count_rules
 from latree.inference.subtypes import Layout
@@ -32,7 +34,7 @@ from latree.kinds.lvg.split_merge import (
 )
 from latree.kinds.parser import tagged_sentences
 from latree.learning import latent_treebank
-from latree.learning.latent_treebank import LatentTreebank
+from latree.learning.latent_treebank import LatentTreebank, Stretch
 from latree.learning.loop import Progress, Training, check_climb
 from latree.learning.shards import Shards
 from latree.lexicon.options import LexiconOptions
@@ -102,9 +104,14 @@ def halves(bank: LatentTreebank, merged: Refined) -> Refined:
     return fit(bank, split(merged, QUICK, np.random.default_rng(1)), 12, "split", ignore)
 
 
+def unshared(build: Callable[..., Stretch], pieces: Sequence[Piece]) -> Stretch:
+    stretch = build(pieces)
+    return stretch._replace(shared=stretch.forest)
+
+
 def expectation(treebank: LatentTreebank, state: Refined, shared: bool = True) -> tuple[float, Expectation]:
-    stretches = [one if shared else one._replace(shared=one.forest) for (one,) in treebank.shards.shards]
-    step = Expectation(Shards([stretches]), treebank.lexical(state.layout), state)
+    shards = treebank.shards if shared else Shards(treebank.shards.recipes, partial(unshared, treebank.shards.build))
+    step = Expectation(shards, treebank.lexical(state.layout), state)
     return step.run(), step
 
 
@@ -170,12 +177,12 @@ def test_a_fault_in_the_weights_stops_training(bank: LatentTreebank, merged: Ref
 
 
 def test_shared_subtrees_change_nothing(bank: LatentTreebank, halves: Refined) -> None:
-    ((stretch,),) = bank.shards.shards
+    (stretch,) = map(bank.shards.build, bank.shards.recipes)
     assert len(stretch.shared.rule) < 0.9 * len(stretch.forest.rule)
     together, shared = expectation(bank, halves)
-    apart, unshared = expectation(bank, halves, shared=False)
+    apart, every_node = expectation(bank, halves, shared=False)
     assert together == pytest.approx(apart, rel=1e-12)
-    for one, other in zip(shared.counts, unshared.counts, strict=True):
+    for one, other in zip(shared.counts, every_node.counts, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 
 
@@ -188,8 +195,8 @@ def in_stretches() -> Iterator[LatentTreebank]:
 
 
 def test_stretches_add_up_to_the_treebank(bank: LatentTreebank, in_stretches: LatentTreebank, halves: Refined) -> None:
-    assert len(in_stretches.shards.shards) in (2, 4, 8)
-    edges = [len(one.forest.rule) for (one,) in in_stretches.shards.shards]
+    assert len(in_stretches.shards.recipes) in (2, 4, 8)
+    edges = [sum(len(piece.rule) for piece in stretch) for stretch in in_stretches.shards.recipes]
     assert max(edges) < 1.3 * min(edges)
     (together, whole), (apart, cut) = (expectation(one, halves) for one in (bank, in_stretches))
     assert apart == pytest.approx(together, rel=1e-12)

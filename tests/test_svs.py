@@ -12,7 +12,7 @@ import pytest
 
 from latree import LatreeError, Parse, Pcfg, Tree, load
 from latree.arrays import NONE, Floats, Longs
-from latree.inference.forest import assemble, from_trees
+from latree.inference.forest import Forest, assemble, from_trees
 from latree.inference.forms.factored import NO_RELATION, Factored, with_words, zeros_like
 from latree.inference.grammar import Grammar, count_rules, inner_nodes, rule_symbols
 from latree.inference.subtypes import Layout
@@ -392,6 +392,12 @@ def test_smoothed_rules_still_sum_to_one(counted: Counted) -> None:
 TINY = ["(ROOT (S (N a) (V b)))", "(ROOT (S (NP (D c) (N a)) (V b)))", "(ROOT (S (NP (N a)) (V d)))"]
 
 
+def tree_forest(treebank: LatentTreebank) -> Forest:
+    """All trees, a node an item."""
+    (stretch,) = map(treebank.shards.build, treebank.shards.recipes)
+    return stretch.forest
+
+
 def tiny_em() -> tuple[Counted, FactoredEm, SvsWeights]:
     counted = Counted([Tree.read(text) for text in (*TINY, TINY[0])], 4, least=1, rare=0)
     concept_of = random_concepts(5, 2)
@@ -404,7 +410,7 @@ def test_expectations_of_trees_equal_enumeration() -> None:
     """Every concept of every node of every tree; the fourth is the first again, which EM sums over once."""
     counted, em, start = tiny_em()
     log_likelihood, stats = em._expect(start)
-    forest, width = counted.treebank.shards.shards[0][0].forest, counted.width(2)
+    forest, width = tree_forest(counted.treebank), counted.width(2)
     emissions = counted.lexical(2).estimate(start.words)
     starts = np.arange(0, len(emissions) + 1, 2)
     weights = Factored(start.rule, start.relation, counted.structure.label, emissions, starts)

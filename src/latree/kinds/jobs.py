@@ -44,6 +44,19 @@ def _analyse(kept: tuple[Model, Objective], batch: list[Sentence]) -> list[Any]:
     return list(model.analyse(batch, objective))
 
 
+class Parcel:
+    """A model that another process may be sent; here it is the model itself."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def __getstate__(self) -> Packed:
+        return pack(self.model)
+
+    def __setstate__(self, packed: Packed) -> None:
+        self.model = unpack(packed)
+
+
 def pack(model: Model) -> Packed:
     """Make a model and the user's settings of it into data that another process can be sent."""
     return model.kind, *model.state(), {name: getattr(model, name) for name in model.run_options}

@@ -23,15 +23,15 @@ class Adam:
     moments: dict[str, tuple[Floats, Floats, Longs]] = field(default_factory=dict)
 
     def step(self, name: str, parameters: Floats, gradient: Floats, rows: Longs) -> None:
-        """Move the named parameters, in place, along the gradient in these rows."""
+        """Move these rows of the named parameters, in place, along their gradient."""
         if name not in self.moments:
             zeros = np.zeros_like(parameters)
             self.moments[name] = (zeros, zeros.copy(), np.zeros(len(parameters), np.int64))
         first, second, steps = self.moments[name]
-        slope, (slow, slower) = gradient[rows], self.decay
+        slow, slower = self.decay
         steps[rows] += 1
-        first[rows] = slow * first[rows] + (1 - slow) * slope
-        second[rows] = slower * second[rows] + (1 - slower) * slope**2
+        first[rows] = slow * first[rows] + (1 - slow) * gradient
+        second[rows] = slower * second[rows] + (1 - slower) * gradient**2
         count = steps[rows].reshape(-1, *(1 for _ in range(parameters.ndim - 1)))
         mean, square = first[rows] / (1 - slow**count), second[rows] / (1 - slower**count)
         parameters[rows] += self.rate * mean / (np.sqrt(square) + self.least)

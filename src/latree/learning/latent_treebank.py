@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -81,13 +81,13 @@ class Stretch(NamedTuple):
         return cls(forest, share(forest))
 
 
-def stretches(pieces: Sequence[Piece], rules: int, words: int) -> list[Stretch]:
+def cut(pieces: Sequence[Piece], words: int) -> list[Sequence[Piece]]:
     """Cut a treebank of so many words into a power of two of stretches with about as many edges each."""
     count = 1 << (min(max(words // WORDS_A_STRETCH, 1), MOST_STRETCHES).bit_length() - 1)
     edges = np.cumsum([len(piece.rule) for piece in pieces])
     cuts = np.searchsorted(edges, edges[-1] * np.arange(1, count) // count)
     bounds = [0, *cuts.tolist(), len(pieces)]
-    return [Stretch.of(pieces[first:last], rules) for first, last in pairwise(bounds) if first < last]
+    return [pieces[first:last] for first, last in pairwise(bounds) if first < last]
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class LatentTreebank:
     """Gold trees, in stretches that several processes may share."""
 
     grammar: Grammar
-    shards: Shards[Stretch]  # a stretch each
+    shards: Shards[Stretch]
     entries: Entries
     vocabulary: tuple[str, ...]  # what the entries' words are
     words: int  # tokens in all
@@ -126,19 +126,19 @@ class LatentTreebank:
     @classmethod
     def _of_pieces(cls, grammar: Grammar, pieces: Sequence[Piece], index: EntryIndex) -> LatentTreebank:
         words = len(index.tokens)
-        shards = Shards([[one] for one in stretches(pieces, len(grammar.rules), words)])
+        shards = Shards(cut(pieces, words), partial(Stretch.of, rules=len(grammar.rules)))
         return cls(grammar, shards, index.entries(), index.lexicon.vocabulary, words)
 
     def opened(self, jobs: Jobs) -> LatentTreebank:
         """The same treebank with so many processes at work on it, whose `shards` are to be closed."""
-        return replace(self, shards=Shards(self.shards.shards, jobs))
+        return replace(self, shards=Shards(self.shards.recipes, self.shards.build, jobs))
 
     @cached_property
     def fingerprint(self) -> str:
         """What tells it from other treebanks."""
         names = ("\n".join(map(str, self.grammar.symbols)), "\n".join(self.vocabulary))
-        forests = [one.forest for (one,) in self.shards.shards]
-        arrays = (*(one.rule for one in forests), *(one.ends for one in forests), self.entries.word, self.entries.fine)
+        pieces = [piece for stretch in self.shards.recipes for piece in stretch]
+        arrays = (*(array for piece in pieces for array in piece[:2]), self.entries.word, self.entries.fine)
         encoded = [name.encode("utf-8", "surrogatepass") for name in names]
         return fingerprint([*encoded, *(np.ascontiguousarray(array).tobytes() for array in arrays)])
 

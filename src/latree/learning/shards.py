@@ -1,14 +1,15 @@
-"""Sums over the parts of a treebank, by several processes.
+"""Sums over the shards of a treebank, by several processes.
 
-There are as many shards as the data ask for, whatever the number of jobs, and their sums are added up in pairs, pairs of
-pairs and so on: the result is the same to the last bit, and a process that has neighbouring shards sends one sum for all
-of them.  A process gets its shards once, what a sum is over again only where that has changed, and the parameters with
-every sum.
+There are as many shards as the data ask for, whatever the number of jobs, and their sums are added up in pairs, pairs
+of pairs and so on: the result is the same to the last bit, and a process that has neighbouring shards sends one sum for
+all of them.  A process makes its shards once, from what it is sent for them; what is fixed it gets again where that has
+changed, and the parameters with every sum.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
@@ -18,9 +19,9 @@ from latree.parallel import Jobs, Residents, how_many
 SHARDS = 8  # where there is no reason for another number
 
 Part = TypeVar("Part")
-Fixed = TypeVar("Fixed")
+Shard = TypeVar("Shard")
+Result = TypeVar("Result")
 Sum = tuple[float, Floats]
-Summand = Callable[[Sequence[Part], Fixed, Floats], Sum]
 Range = tuple[int, int]  # of shards: first, and the one after the last
 
 
@@ -29,36 +30,49 @@ def deal(parts: Sequence[Part], shards: int = SHARDS) -> list[list[Part]]:
     return [list(parts[k::shards]) for k in range(min(shards, len(parts)))]
 
 
-class Shards(Generic[Part]):
-    """The shards, and the processes that see to them; to be closed."""
+class Shards(Generic[Shard]):
+    """The shards, and the processes that see to them; to be closed.
 
-    def __init__(self, shards: Sequence[Sequence[Part]], jobs: Jobs = 1) -> None:
-        self.shards = shards
+    Functions, what they are given and what shards are made of must be such that a process can be sent them.
+    """
+
+    def __init__(self, recipes: Sequence[Any], build: Callable[[Any], Shard], jobs: Jobs = 1) -> None:
+        """Have a shard built from each recipe."""
+        self.recipes, self.build = recipes, build
         self.fixed: Any = None  # as the processes have it
         self.version = 0  # how often that has changed
-        workers = min(how_many(jobs), len(shards))
-        bounds = [len(shards) * k // workers for k in range(workers + 1)]
-        each = [(first, shards[first:last], len(shards)) for first, last in pairwise(bounds)]
-        self.workers = Residents(jobs, _Holder, each) if workers > 1 else None
+        workers = min(how_many(jobs), len(recipes))
+        bounds = [len(recipes) * k // workers for k in range(workers + 1)]
+        each = [(build, first, recipes[first:last], len(recipes)) for first, last in pairwise(bounds)]
+        self.here = Holder(*each[0]) if workers == 1 else None
+        self.workers = Residents(jobs, Holder, each) if workers > 1 else None
 
-    def sum(self, function: Summand[Part, Fixed], fixed: Fixed, parameters: Floats) -> Sum:
-        """Add up `function(parts, fixed, parameters)`, a number and an array of its own, over all shards.
+    def sum(self, function: Callable[..., Sum], fixed: Any, *arguments: Any) -> Sum:
+        """Add up `function(shard, fixed, *arguments)`, a number and an array of its own, over all shards."""
+        sums: dict[Range, Sum] = {}
+        for some in self._ask(Holder.sums, function, fixed, arguments):
+            sums |= some
+        return add_up(sums, (0, len(self.recipes)))
 
-        The function and what is fixed must be such that a process can be sent them.
-        """
-        if self.workers is None:
-            of_shard = (function(shard, fixed, parameters) for shard in self.shards)
-            return _add_up({(k, k + 1): one for k, one in enumerate(of_shard)}, (0, len(self.shards)))
+    def each(self, function: Callable[..., Result], fixed: Any, *arguments: Any) -> list[Result]:
+        """Give `function(shard, fixed, *arguments)` of every shard, in order."""
+        return [one for some in self._ask(Holder.each, function, fixed, arguments) for one in some]
+
+    def _ask(self, ask: Callable[..., Any], function: Callable[..., Any], fixed: Any, arguments: Any) -> list[Any]:
         if fixed is not self.fixed:
             self.fixed, self.version = fixed, self.version + 1
-            self.workers.call(_Holder.take, self.version, fixed)
-        sums: dict[Range, Sum] = {}
-        for number, some in enumerate(self.workers.call(_Holder.sums, function, self.version, parameters)):
-            while some is None:  # the process was started anew, and does not have what is fixed
-                self.workers.one(number, _Holder.take, self.version, fixed)
-                some = self.workers.one(number, _Holder.sums, function, self.version, parameters)
-            sums |= some
-        return _add_up(sums, (0, len(self.shards)))
+            if self.workers is not None:
+                self.workers.call(Holder.take, self.version, fixed)
+        if self.here is not None:
+            self.here.take(self.version, fixed)
+            return [ask(self.here, function, self.version, arguments)]
+        assert self.workers is not None
+        answers = self.workers.call(ask, function, self.version, arguments)
+        for number in range(len(answers)):
+            while answers[number] is None:  # the process was started anew, and does not have what is fixed
+                self.workers.one(number, Holder.take, self.version, fixed)
+                answers[number] = self.workers.one(number, ask, function, self.version, arguments)
+        return answers
 
     def close(self) -> None:
         """Stop the processes."""
@@ -73,38 +87,49 @@ def _halves(whole: Range) -> tuple[Range, Range]:
     return (first, middle), (middle, last)
 
 
-def _add_up(sums: dict[Range, Sum], whole: Range) -> Sum:
+def add_up(sums: dict[Range, Sum], whole: Range) -> Sum:
     """The sum over a range of shards, from those of its parts."""
     if whole in sums:
         return sums[whole]
-    (value, array), (other, more) = (_add_up(sums, half) for half in _halves(whole))
+    (value, array), (other, more) = (add_up(sums, half) for half in _halves(whole))
     array += more
     return value + other, array
 
 
-class _Holder:
+class Holder:
     """The shards of one process, of so many."""
 
     version = 0
 
-    def __init__(self, first: int, shards: Sequence[Sequence[Any]], of: int) -> None:
-        self.first, self.shards, self.of = first, shards, of
+    def __init__(self, build: Callable[[Any], Any], first: int, recipes: Sequence[Any], of: int) -> None:
+        self.build, self.first, self.recipes, self.of = build, first, recipes, of
+
+    @cached_property
+    def shards(self) -> list[Any]:
+        """Made when they are first asked for."""
+        return [self.build(one) for one in self.recipes]
 
     def take(self, version: int, fixed: Any) -> None:
-        """Keep what sums are over until there is another version of it."""
+        """Keep what is fixed until there is another version of it."""
         self.version, self.fixed = version, fixed
 
-    def sums(self, function: Summand[Any, Any], version: int, parameters: Floats) -> dict[Range, Sum] | None:
-        """As few sums as the order of all additions allows; None where what is fixed has another version."""
+    def each(self, function: Callable[..., Result], version: int, arguments: tuple[Any, ...]) -> list[Result] | None:
+        """What comes of every shard; None where what is fixed has another version."""
         if version != self.version:
             return None
-        of_shard = (function(shard, self.fixed, parameters) for shard in self.shards)
-        each = {(self.first + k, self.first + k + 1): one for k, one in enumerate(of_shard)}
-        return {whole: _add_up(each, whole) for whole in self._wholes((0, self.of))}
+        return [function(shard, self.fixed, *arguments) for shard in self.shards]
+
+    def sums(self, function: Callable[..., Sum], version: int, arguments: tuple[Any, ...]) -> dict[Range, Sum] | None:
+        """As few sums as the order of all additions allows; None as before."""
+        found = self.each(function, version, arguments)
+        if found is None:
+            return None
+        each = {(self.first + k, self.first + k + 1): one for k, one in enumerate(found)}
+        return {whole: add_up(each, whole) for whole in self._wholes((0, self.of))}
 
     def _wholes(self, whole: Range) -> list[Range]:
         """The largest ranges that are added up by themselves and of which every shard is here."""
-        (first, last), end = whole, self.first + len(self.shards)
+        (first, last), end = whole, self.first + len(self.recipes)
         if last <= self.first or first >= end:
             return []
         if self.first <= first and last <= end:

@@ -34,7 +34,7 @@ from latree.kinds.lvg.model import Lvg
 from latree.kinds.options import TreeOptions
 from latree.kinds.parser import Parser
 from latree.kinds.pcfg.model import Pcfg
-from latree.kinds.pruned import Example, PrunedParser, PrunedTagger, by_length
+from latree.kinds.pruned import Example, PrunedParser, PrunedTagger
 from latree.kinds.span_features import SpanModel, SpanReading, WordFeatures
 from latree.learning.loop import Progress, Training, train
 from latree.lexicon.lexical_rules import UNSEEN
@@ -108,19 +108,16 @@ class GaussianModel(SpanModel):
     def meetings(self) -> Longs:
         """For every rule: how many Gaussians meet on its parent's latent vector, 0 where another rule sees to that."""
 
-    def batches(self, examples: Sequence[Example]) -> list[Batch]:
-        """Sentences of like length together; made once."""
-        return [self._batch(group) for group in by_length(examples, self.options.batch)]
-
-    def _batch(self, examples: Sequence[Example]) -> Batch:
+    def batch(self, examples: Sequence[Example]) -> Batch:
+        """Make the forests that these sentences are trained on."""
         gold, forest = self.forests(examples, self.options.looseness)
         entry_rule = np.concatenate([self._rule_numbers(one.words, seen=True).ravel() for one in examples])
         if self.options.p_min is not None:  # low thresholds leave many dead ends: tags without a rule for their word
             forest = restrict(forest, global_rules(forest, entry_rule) != ABSENT)
         seen = [see(one, entry_rule, self.components.size, self.options.apart) for one in (gold, forest)]
         letters = self.letters_of_all(examples)
-        batch = Batch.of(seen[0], seen[1], len(examples), self.components)
-        batch = batch._replace(letters=(letters.on_edges(gold), letters.on_edges(forest)))
+        factors = letters.on_edges(gold), letters.on_edges(forest)
+        batch = Batch(seen[0], seen[1], len(examples), letters=factors)
         if self.spans is None:
             return batch
         words = self.words_of_all(examples)

@@ -8,6 +8,8 @@ together in batches of sentences of like length, and kept; an epoch takes the ba
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -32,11 +34,14 @@ from latree.kinds.gm_lveg.growth import (
     regrow,
 )
 from latree.kinds.gm_lveg.start import make_components
-from latree.kinds.pruned import LOG_P, Example, GradientTrainee
+from latree.kinds.jobs import Parcel
+from latree.kinds.pruned import LOG_P, Example, GradientTrainee, by_length
 from latree.kinds.span_features import Spans
 from latree.learning.adam import Adam
 from latree.learning.loop import Progress, Score, Watch
+from latree.learning.shards import Shards, Sum
 from latree.lexicon.lexical_rules import LexicalRules
+from latree.parallel import Jobs
 
 if TYPE_CHECKING:
     from latree.kinds.gm_lveg.model import GaussianModel
@@ -57,28 +62,26 @@ LEAST_LOG_RHO = float(np.log(1e-10))
 
 
 class Batch(NamedTuple):
-    """Some sentences' forests, as mixtures see them, and which parameters they have a say in."""
+    """Some sentences' forests, as mixtures see them."""
 
     gold: Seen
     all: Seen
     sentences: int
-    components: Longs
-    slots: Longs
     spans: tuple[Spans, Spans] | None = None  # of gold and all
     letters: tuple[Potentials, Potentials] = (NO_POTENTIALS, NO_POTENTIALS)  # the same
-
-    @classmethod
-    def of(cls, gold: Seen, all_: Seen, sentences: int, components: Components) -> Batch:
-        rules = np.union1d(rules_in(gold), rules_in(all_))
-        touched = ranges(components.first[rules], components.size[rules])
-        slots = np.unique(components.slot[touched])
-        return cls(gold, all_, sentences, touched, slots[slots != NONE])
 
     def resized(self, components: Components) -> Batch:
         """Make room for other numbers of components in the rules."""
         gold, all_ = (with_sizes(seen, components.size) for seen in (self.gold, self.all))
-        batch = Batch.of(gold, all_, self.sentences, components)
-        return batch._replace(spans=self.spans, letters=self.letters)
+        return self._replace(gold=gold, all=all_)
+
+    def rows(self, components: Components) -> Rows:
+        """Find the parameters that these forests have a say in."""
+        rules = np.union1d(rules_in(self.gold), rules_in(self.all))
+        touched = ranges(components.first[rules], components.size[rules])
+        slots = np.unique(components.slot[touched])
+        features = [one.matrix.indices for one in self.spans or ()]
+        return Rows(touched, slots[slots != NONE], np.unique(np.concatenate([*features, np.zeros(0, np.int32)])))
 
 
 class Weights(NamedTuple):
@@ -101,15 +104,113 @@ class Weights(NamedTuple):
         return cls(Mixtures(*(arrays[name] for name in Mixtures._fields)), arrays["spans"])
 
 
+class Rows(NamedTuple):
+    """Some of the parameters."""
+
+    components: Longs
+    slots: Longs
+    features: Longs  # of spans
+
+    @classmethod
+    def union(cls, parts: Sequence[Rows]) -> Rows:
+        return cls(*(np.unique(np.concatenate(rows)).astype(np.int64) for rows in zip(*parts, strict=True)))
+
+    def of(self, weights: Weights) -> list[Floats]:
+        """The numbers of these parameters: logs of weights, means, logs of deviations, and weights of spans."""
+        (log_rho, mean, log_sd), spans = weights
+        return [log_rho[self.components], mean[self.slots], log_sd[self.slots], spans[self.features]]
+
+    def put(self, numbers: Sequence[Floats], weights: Weights) -> None:
+        """Write such numbers where they belong."""
+        (log_rho, mean, log_sd), spans = weights
+        log_rho[self.components], mean[self.slots], log_sd[self.slots], spans[self.features] = numbers
+
+
+class Mirror(NamedTuple):
+    """What a process needs to take part in a step: the weights, some of which it is told anew every time."""
+
+    components: Components
+    weights: Weights
+    options: GmLvegOptions
+
+
+@dataclass
+class BatchParts:
+    """One part of every batch, None where a batch has fewer parts."""
+
+    batches: list[Batch | None]
+    components: Components  # that the batches have room for
+
+    def fit(self, components: Components) -> list[Batch | None]:
+        """The batches with room for these components."""
+        if components is not self.components:
+            self.batches = [batch and batch.resized(components) for batch in self.batches]
+            self.components = components
+        return self.batches
+
+
+def build_parts(parcel: Parcel, groups: Sequence[Sequence[Example]]) -> BatchParts:
+    """Make the forests of a part of every batch."""
+    model = parcel.model
+    return BatchParts([model.batch(group) if group else None for group in groups], model.components)
+
+
+def rows_of_parts(parts: BatchParts, mirror: Mirror) -> list[Rows | None]:
+    """The parameters that the parts of batches have a say in."""
+    return [batch and batch.rows(mirror.components) for batch in parts.fit(mirror.components)]
+
+
+def gradient_of_part(parts: BatchParts, mirror: Mirror, number: int, rows: Rows, now: Sequence[Floats]) -> Sum:
+    """log P(T | w) of a part of a batch, its gradient by the batch's parameters, which are `now` like this, end to end,
+    and how often each component is expected in the gold trees."""
+    rows.put(now, mirror.weights)
+    batch = parts.fit(mirror.components)[number]
+    if batch is None:
+        return 0.0, np.zeros(sum(part.size for part in now) + len(rows.components))
+    log_likelihood, slope, count = gradient(batch, mirror)
+    return log_likelihood, np.concatenate([*(part.ravel() for part in rows.of(slope)), count[rows.components]])
+
+
+def gradient(batch: Batch, mirror: Mirror) -> tuple[float, Weights, Floats]:
+    """The sum of log P(T | w), its gradient, that of the gold forests less that of all, and the components' expected
+    number of tokens in the gold ones.
+
+    With a limit on components log Z of all trees is too low, and log P(T | w) may be above 0.
+    """
+    gold, gold_spans = _inference(batch, 0, mirror, component_limit(mirror.options, gold=True))
+    everything, all_spans = _inference(batch, 1, mirror, component_limit(mirror.options))
+    log_likelihood = float((gold.log_z - everything.log_z).sum())
+    slope = Mixtures(*(a - b for a, b in zip(gold.gradient, everything.gradient, strict=True)))
+    return log_likelihood, Weights(slope, gold_spans - all_spans), gold.gradient.log_rho
+
+
+def _inference(batch: Batch, which: int, mirror: Mirror, limit: ComponentLimit) -> tuple[GaussianInference, Floats]:
+    """Of the gold forests (0) or of all (1), with the gradient by the weights of spans."""
+    seen, (mixtures, weights), potentials = (batch.gold, batch.all)[which], mirror.weights, batch.letters[which]
+    spans = None if batch.spans is None else batch.spans[which]
+    if spans is not None:
+        potentials = potentials._replace(item=spans.weigh(weights))
+    found = infer_seen(seen, mirror.components, mixtures, limit=limit, potentials=potentials)
+    return found, weights if spans is None else spans.slope(found.posterior)
+
+
 class Learner:
     """Weights on their way."""
 
     def __init__(self, components: Components, weights: Weights, options: GmLvegOptions) -> None:
-        self.components, self.weights, self.options = components, weights, options
+        self.mirror, self.options = Mirror(components, weights, options), options
         self.adam = Adam(options.rate)
         self.mean: Weights | None = None  # of the weights after each epoch, the recent ones weighing more
         # Expected tokens of the components in the gold trees, this epoch.
         self.count = np.zeros_like(weights.mixtures.log_rho)
+
+    @property
+    def components(self) -> Components:
+        return self.mirror.components
+
+    @property
+    def weights(self) -> Weights:
+        return self.mirror.weights
 
     def average(self) -> Weights:
         """Take the weights as they are into the running mean."""
@@ -117,52 +218,40 @@ class Learner:
         self.mean = before.mixed(self.weights, self.options.memory)
         return self.mean
 
-    def epoch(self, batches: Sequence[Batch], rng: np.random.Generator, watch: Watch) -> float:
+    def epoch(self, batches: Batches, rng: np.random.Generator, watch: Watch) -> float:
         """Mean log P(T | w) of the sentences, each as its batch found it."""
-        total, sentences = 0.0, 0
+        total, sentences, sizes = 0.0, 0, batches.sizes
         self.count[:] = 0.0
-        for done, k in enumerate(rng.permutation(len(batches)), start=1):
-            total += self.step(batches[k])
-            sentences += batches[k].sentences
-            watch(Progress("batch", done, len(batches), total / sentences, LOG_P))
+        rows = batches.rows(self.mirror)
+        for done, k in enumerate(rng.permutation(len(sizes)).tolist(), start=1):
+            total += self.step(batches, k, rows[k])
+            sentences += sizes[k]
+            watch(Progress("batch", done, len(sizes), total / sentences, LOG_P))
         return total / sentences
 
-    def step(self, batch: Batch) -> float:
+    def step(self, batches: Batches, number: int, rows: Rows) -> float:
         """One step along the gradient of a batch; the sum of log P(T | w) before it."""
-        log_likelihood, gradient = self.gradient(batch)
-        mixtures, most = self.weights.mixtures, self.options.clip
-        for name, rows in (("log_rho", batch.components), ("mean", batch.slots), ("log_sd", batch.slots)):
-            slope = np.clip(getattr(gradient.mixtures, name) / batch.sentences, -most, most)
-            self.adam.step(name, getattr(mixtures, name), slope, rows)
-        if batch.spans is not None:
-            slope = gradient.spans / batch.sentences
-            self.adam.step("spans", self.weights.spans, slope, np.flatnonzero(slope))
-        np.maximum(mixtures.log_rho, LEAST_LOG_RHO, out=mixtures.log_rho)
-        np.clip(mixtures.log_sd, self.options.least_log_sd, self.options.most_log_sd, out=mixtures.log_sd)
+        now = rows.of(self.weights)
+        log_likelihood, flat = batches.shards.sum(gradient_of_part, self.mirror, number, rows, now)
+        if not np.isfinite(log_likelihood) or not np.isfinite(flat).all():
+            raise LatreeError("the likelihood or its gradient is no number any more; the last checkpoint is good")
+        *slopes, count = np.split(flat, np.cumsum([part.size for part in now]))
+        self.count[rows.components] += count
+        size = batches.sizes[number]
+        self._move(rows, [slope.reshape(part.shape) / size for slope, part in zip(slopes, now, strict=True)])
         return log_likelihood
 
-    def gradient(self, batch: Batch) -> tuple[float, Weights]:
-        """The sum of log P(T | w), and its gradient: that of the gold forests less that of all.
-
-        With a limit on components log Z of all trees is too low, and log P(T | w) may be above 0.
-        """
-        gold, gold_spans = self._inference(batch, 0, component_limit(self.options, gold=True))
-        everything, all_spans = self._inference(batch, 1, component_limit(self.options))
-        self.count += gold.gradient.log_rho
-        log_likelihood = float((gold.log_z - everything.log_z).sum())
-        gradient = Mixtures(*(a - b for a, b in zip(gold.gradient, everything.gradient, strict=True)))
-        if not np.isfinite(log_likelihood) or not all(np.isfinite(part).all() for part in gradient):
-            raise LatreeError("the likelihood or its gradient is no number any more; the last checkpoint is good")
-        return log_likelihood, Weights(gradient, gold_spans - all_spans)
-
-    def _inference(self, batch: Batch, which: int, limit: ComponentLimit) -> tuple[GaussianInference, Floats]:
-        """Of the gold forests (0) or of all (1), with the gradient by the weights of spans."""
-        seen, (mixtures, weights), potentials = (batch.gold, batch.all)[which], self.weights, batch.letters[which]
-        spans = None if batch.spans is None else batch.spans[which]
-        if spans is not None:
-            potentials = potentials._replace(item=spans.weigh(weights))
-        found = infer_seen(seen, self.components, mixtures, limit=limit, potentials=potentials)
-        return found, weights if spans is None else spans.slope(found.posterior)
+    def _move(self, rows: Rows, slopes: Sequence[Floats]) -> None:
+        """Follow the mean slopes of a batch's parameters."""
+        mixtures, most = self.weights.mixtures, self.options.clip
+        places = (rows.components, rows.slots, rows.slots)
+        for name, parameters, slope, place in zip(Mixtures._fields, mixtures, slopes, places, strict=False):
+            self.adam.step(name, parameters, np.clip(slope, -most, most), place)
+        moved = np.flatnonzero(slopes[-1])
+        if len(self.weights.spans):
+            self.adam.step("spans", self.weights.spans, slopes[-1][moved], rows.features[moved])
+        np.maximum(mixtures.log_rho, LEAST_LOG_RHO, out=mixtures.log_rho)
+        np.clip(mixtures.log_sd, self.options.least_log_sd, self.options.most_log_sd, out=mixtures.log_sd)
 
     def grow(self, rng: np.random.Generator, options: GrowthOptions = GROWTH) -> Weights:
         """Split, merge and drop components (`lveg_growth`), those of the running mean too, which is returned.
@@ -173,16 +262,36 @@ class Learner:
         into = equals(before, self.weights.mixtures, options.alike)
         copies = how_many_of_each(before, gains(before, slopes), self.count, into, options)
         grown = regrow(before, copies)
-        self.weights, self.mean = (
+        weights, self.mean = (
             weights._replace(mixtures=grown.weights(absorb(before, weights.mixtures, into)))
             for weights in (self.weights, self.mean or self.weights)
         )
         self.adam.take("log_rho", grown.source)
         for name in ("mean", "log_sd"):
             self.adam.take(name, grown.slot_source)
-        move_apart(grown, self.weights.mixtures, slopes, options.apart, rng)
-        self.components, self.count = grown.components, np.zeros(len(grown.source))
+        move_apart(grown, weights.mixtures, slopes, options.apart, rng)
+        self.mirror = Mirror(grown.components, weights, self.options)
+        self.count = np.zeros(len(grown.source))
         return self.mean
+
+
+class Batches:
+    """Sentences of like length together, a step each, in parts that several processes share; to be closed."""
+
+    def __init__(self, model: GaussianModel, examples: Sequence[Example], jobs: Jobs) -> None:
+        groups, parts = by_length(examples, model.options.batch), model.options.parts
+        self.sizes = [len(group) for group in groups]
+        recipes = [[group[k::parts] for group in groups] for k in range(min(parts, max(self.sizes)))]
+        self.shards = Shards(recipes, partial(build_parts, Parcel(model)), jobs)
+        self._rows: tuple[Components, list[Rows]] | None = None
+
+    def rows(self, mirror: Mirror) -> list[Rows]:
+        """The parameters that each batch has a say in; found anew where there are other components."""
+        if self._rows is None or self._rows[0] is not mirror.components:
+            by_part = zip(*self.shards.each(rows_of_parts, mirror), strict=True)
+            found = [Rows.union([rows for rows in parts if rows is not None]) for parts in by_part]
+            self._rows = mirror.components, found
+        return self._rows[1]
 
 
 class Epochs(GradientTrainee):
@@ -190,6 +299,7 @@ class Epochs(GradientTrainee):
 
     unit = "epoch"
     model: GaussianModel
+    batches: Batches | None = None
 
     @property
     def steps(self) -> int:
@@ -204,7 +314,7 @@ class Epochs(GradientTrainee):
         if model.options.spans:
             model.span_weights = np.zeros(len(model.find_spans(usable).key))
         self.learner = Learner(model.components, Weights(model.mixtures, model.span_weights), model.options)
-        self.batches = model.batches(usable)
+        self.examples = usable
 
     def go_on(self, examples: Sequence[Example], state: Arrays) -> None:
         model = self.model
@@ -212,7 +322,15 @@ class Epochs(GradientTrainee):
         self.learner.adam.restore(part_of("adam.", state))
         self.learner.mean, self.learner.count = Weights.from_arrays(part_of("mean.", state)), state["count"]
         self._show(self.learner.mean)
-        self.batches = model.batches(self.usable(examples))
+        self.examples = self.usable(examples)
+
+    def open(self, jobs: Jobs) -> None:
+        self.batches = Batches(self.model, self.examples, jobs)
+        self.batches.rows(self.learner.mirror)
+
+    def close(self) -> None:
+        if self.batches is not None:
+            self.batches.shards.close()
 
     def _show(self, weights: Weights) -> None:
         """Have the model parse with these weights."""
@@ -235,15 +353,14 @@ class Epochs(GradientTrainee):
     def step(self, number: int, rng: np.random.Generator, watch: Watch) -> Progress:
         if number > 1 and self.model.options.grows_after(number - 1):
             self._grow(rng)
-        log_likelihood = self.learner.epoch(self.batches, rng, watch)
+        assert self.batches is not None
+        log_likelihood, steps = self.learner.epoch(self.batches, rng, watch), len(self.batches.sizes)
         self._show(self.learner.average())
-        sentences = sum(batch.sentences for batch in self.batches)
-        return Progress(f"{sentences} sentences", len(self.batches), len(self.batches), log_likelihood, LOG_P)
+        return Progress(f"{len(self.examples)} sentences", steps, steps, log_likelihood, LOG_P)
 
     def _grow(self, rng: np.random.Generator) -> None:
         self._show(self.learner.grow(rng))
         self.model.components = self.learner.components
-        self.batches = [batch.resized(self.learner.components) for batch in self.batches]
 
     def learned(self) -> Arrays:
         """The running mean, which is made anew after every epoch, and how many components each rule has."""

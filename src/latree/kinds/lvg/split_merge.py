@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from latree.arrays import Floats, Longs, starts
+from latree.arrays import Floats, Longs
 from latree.inference.forest import Forest
 from latree.inference.forms.sparse import Sparse, no_statistics, sparse, without
 from latree.inference.subtypes import Cells, History, Layout, normalise_rows, parent_sums, project
@@ -110,12 +109,11 @@ class Form(NamedTuple):
         return self.cells._replace(value=numbers[:cells], entry=numbers[cells:])
 
 
-def expect(stretches: Sequence[Stretch], form: Form, parameters: Floats) -> Sum:
+def expect(stretch: Stretch, form: Form, parameters: Floats) -> Sum:
     """The log-likelihood of some trees, and the expected counts of cells and entries."""
-    weights, counts = form.view(parameters), np.zeros_like(parameters)
-    stats = form.view(counts)
-    log_z = [infer(one.shared, weights, stats, form.width).log_z.sum() for one in stretches]
-    return float(sum(log_z)), counts
+    counts = np.zeros_like(parameters)
+    result = infer(stretch.shared, form.view(parameters), form.view(counts), form.width)
+    return float(result.log_z.sum()), counts
 
 
 class Expectation:
@@ -240,16 +238,14 @@ def sum_over_nodes(step: Expectation, summand: Callable[..., Floats], frequency:
     return np.split(flat, np.cumsum(step.layout.size // 2)[:-1])
 
 
-def _over_nodes(stretches: Sequence[Stretch], sums: NodeSums, parameters: Floats) -> Sum:
-    form, total = sums.form, np.zeros(int((sums.form.width // 2).sum()))
-    weights = form.view(parameters)
-    for forest in (one.forest for one in stretches):
-        result = infer(forest, weights, no_statistics(weights), form.width)
-        for symbol, where in enumerate(pairwise(starts(form.width // 2).tolist())):
-            if symbol > 0:
-                messages = _messages_of(symbol, int(form.width[symbol]), forest, result)
-                total[slice(*where)] += sums.summand(*messages, sums.share[symbol])
-    return 0.0, total
+def _over_nodes(stretch: Stretch, sums: NodeSums, parameters: Floats) -> Sum:
+    forest, width, weights = stretch.forest, sums.form.width, sums.form.view(parameters)
+    result = infer(forest, weights, no_statistics(weights), width)
+    each = [
+        sums.summand(*_messages_of(symbol, int(width[symbol]), forest, result), sums.share[symbol])
+        for symbol in range(1, len(width))
+    ]
+    return 0.0, np.concatenate(each)
 
 
 def _messages_of(symbol: int, size: int, forest: Forest, result: Inference) -> tuple[Floats, Floats]:

@@ -30,7 +30,7 @@ from latree.kinds.lvg_d.loglinear import Batch, LogLinear, Weights, many_scales,
 from latree.kinds.lvg_d.refinement import Refinement
 from latree.kinds.lvg_d.start import log_rules, log_words
 from latree.kinds.lvg_d.training import Legs
-from latree.kinds.pruned import Example, PrunedParser, PrunedTagger, by_length
+from latree.kinds.pruned import Example, PrunedParser, PrunedTagger
 from latree.kinds.span_features import PhraseFeatures, SpanModel, SpanReading, WordFeatures
 from latree.learning.loop import Training, train
 from latree.lexicon.lexical_rules import UNSEEN
@@ -87,11 +87,8 @@ class LoglinearModel(SpanModel):
         width = layout.size[self.grammar.first_tag + self.lexical.tag]
         return np.repeat(rules, np.diff(layout.start)), np.repeat(words, width)
 
-    def batches(self, examples: Sequence[Example]) -> list[Batch]:
-        """Sentences of like length together; made once."""
-        return [self._batch(group) for group in by_length(examples, self.options.batch)]
-
-    def _batch(self, examples: Sequence[Example]) -> Batch:
+    def batch(self, examples: Sequence[Example]) -> Batch:
+        """Make the forests that these sentences are trained on."""
         gold, everything = self.forests(examples)
         own = [self.lexical.rules_of(one.words, seen=True).ravel() for one in examples]
         joined = [self.lexical.joined_rules_of(one.words).ravel() for one in examples]

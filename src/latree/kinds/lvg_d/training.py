@@ -18,15 +18,16 @@ from scipy.optimize import minimize
 from latree.arrays import NONE, Floats
 from latree.errors import LatreeError
 from latree.files import Arrays
+from latree.kinds.jobs import Parcel
 from latree.kinds.lvg_d import LvgDOptions
 from latree.kinds.lvg_d.loglinear import Batch, LogLinear, log_likelihood
 from latree.kinds.lvg_d.refinement import Refinement
 from latree.kinds.lvg_d.start import grown, split_ports
-from latree.kinds.pruned import LOG_P, Example, GradientTrainee
+from latree.kinds.pruned import LOG_P, Example, GradientTrainee, by_length
 from latree.learning.adam import Adam
 from latree.learning.loop import Progress, Score, Watch
 from latree.learning.owlqn import OwlQn
-from latree.learning.shards import Shards, deal
+from latree.learning.shards import Shards, Sum, deal
 from latree.lexicon.lexical_rules import LexicalRules
 from latree.parallel import Jobs
 
@@ -38,14 +39,24 @@ MEMORY = 10  # of L-BFGS
 ValueAndGradient = Callable[[Floats], tuple[float, Floats]]
 
 
-def log_likelihood_of_all(shards: Shards[Batch], model: LogLinear, delta: Floats) -> tuple[float, Floats]:
+def log_likelihood_of_all(shards: Shards[Numbered], model: LogLinear, delta: Floats) -> tuple[float, Floats]:
     """Sum log P(T | w) over all sentences, and give its gradient with respect to delta."""
     value, slope = shards.sum(_log_likelihood, model, delta)
     return value, model.transposed @ slope
 
 
-def _log_likelihood(batches: Sequence[Batch], model: LogLinear, delta: Floats) -> tuple[float, Floats]:
-    return log_likelihood(batches, model, model.weights(delta))
+Numbered = dict[int, Batch]  # some of the batches
+
+
+def build_batches(parcel: Parcel, groups: Sequence[tuple[int, Sequence[Example]]]) -> Numbered:
+    """Make the forests of some groups of sentences, which have numbers."""
+    return {number: parcel.model.batch(group) for number, group in groups}
+
+
+def _log_likelihood(batches: Numbered, model: LogLinear, delta: Floats, only: int | None = None) -> Sum:
+    """Of all these batches, or of one, where it is among them."""
+    chosen = [batch for number, batch in batches.items() if only in (None, number)]
+    return log_likelihood(chosen, model, model.weights(delta))
 
 
 @dataclass(frozen=True)
@@ -82,23 +93,23 @@ def fit_leg(objective: PenalisedLoss, delta: Floats, watch: Callable[[int], None
 
 
 def stochastic_passes(
-    batches: Sequence[Batch],
+    shards: Shards[Numbered],
+    sizes: Sequence[int],
     model: LogLinear,
     delta: Floats,
     options: LvgDOptions,
     rng: np.random.Generator,
     watch: Watch,
 ) -> Floats:
-    """Adam over the batches in random order: quick at first, and no substitute for what follows."""
+    """Adam over batches of these sizes in random order: quick at first, and no substitute for what follows."""
     adam, delta = Adam(options.rate), delta.copy()
-    sentences = sum(batch.sentences for batch in batches)
     for turn in range(options.stochastic):
-        for done, k in enumerate(rng.permutation(len(batches)), start=1 + turn * len(batches)):
-            batch = batches[k]
-            value, slope = log_likelihood([batch], model, model.weights(delta))
-            gradient = (model.transposed @ slope) / batch.sentences - options.ridge / sentences * delta
-            adam.step("delta", delta, gradient, np.flatnonzero(gradient))
-            watch(Progress("batch", done, options.stochastic * len(batches), value / batch.sentences, LOG_P))
+        for done, k in enumerate(rng.permutation(len(sizes)).tolist(), start=1 + turn * len(sizes)):
+            value, slope = shards.sum(_log_likelihood, model, delta, k)
+            gradient = (model.transposed @ slope) / sizes[k] - options.ridge / sum(sizes) * delta
+            moved = np.flatnonzero(gradient)
+            adam.step("delta", delta, gradient[moved], moved)
+            watch(Progress("batch", done, options.stochastic * len(sizes), value / sizes[k], LOG_P))
     return delta
 
 
@@ -107,7 +118,7 @@ class Legs(GradientTrainee):
 
     unit = "leg"
     model: LoglinearModel
-    shards: Shards[Batch] | None = None
+    shards: Shards[Numbered] | None = None
 
     @property
     def steps(self) -> int:
@@ -137,7 +148,7 @@ class Legs(GradientTrainee):
             model.delta = noise * rng.standard_normal(model.model.parameters)
         if options.spans:
             self._add_spans(usable)
-        self._make_batches(usable)
+        self.examples = usable
 
     def _start_at_several_scales(self) -> None:
         """From zero nothing is divided yet; else what the generative grammar tells apart."""
@@ -157,10 +168,7 @@ class Legs(GradientTrainee):
     def go_on(self, examples: Sequence[Example], state: Arrays) -> None:
         self.model.delta = state["delta"]
         self.model.prepare()
-        self._make_batches(self.usable(examples))
-
-    def _make_batches(self, examples: Sequence[Example]) -> None:
-        self.batches, self.sentences = self.model.batches(examples), len(examples)
+        self.examples = self.usable(examples)
 
     def _add_spans(self, examples: Sequence[Example]) -> None:
         model = self.model
@@ -169,7 +177,11 @@ class Legs(GradientTrainee):
         model.model = model.structure(model.size)
 
     def open(self, jobs: Jobs) -> None:
-        self.shards = Shards(deal(self.batches), jobs)
+        self.model.prepare()
+        groups = by_length(self.examples, self.model.options.batch)
+        self.sizes = [len(group) for group in groups]
+        self.shards = Shards(deal(list(enumerate(groups))), partial(build_batches, Parcel(self.model)), jobs)
+        self.shards.each(len, None)
 
     def close(self) -> None:
         if self.shards is not None:
@@ -180,10 +192,13 @@ class Legs(GradientTrainee):
         if first and number > 1:
             divide(model, rng)
         if first:
-            model.delta = stochastic_passes(self.batches, model.model, model.delta, model.options, rng, watch)
+            assert self.shards is not None
+            model.delta = stochastic_passes(
+                self.shards, self.sizes, model.model, model.delta, model.options, rng, watch
+            )
         reached = self._leg(watch)
         iterations = model.options.iterations
-        return Progress(f"{self.sentences} sentences", iterations, iterations, reached, LOG_P)
+        return Progress(f"{len(self.examples)} sentences", iterations, iterations, reached, LOG_P)
 
     def _leg(self, watch: Watch) -> float:
         """Return the highest mean of log P(T | w) on the way."""
@@ -192,8 +207,8 @@ class Legs(GradientTrainee):
 
         def see(value: float) -> None:
             nonlocal reached
-            reached = max(reached, value / self.sentences)
-            watch(Progress("iteration", done, iterations, value / self.sentences, LOG_P))
+            reached = max(reached, value / len(self.examples))
+            watch(Progress("iteration", done, iterations, value / len(self.examples), LOG_P))
 
         def step_on(number: int) -> None:
             nonlocal done

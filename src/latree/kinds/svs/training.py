@@ -10,7 +10,6 @@ Every start is a step of the training, and so are some iterations of EM over the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -66,12 +65,11 @@ class Form(NamedTuple):
         return Factored(rule.reshape(-1, concepts), relation.reshape(shape), self.label, entry, self.entry_start)
 
 
-def expect(stretches: Sequence[Stretch], form: Form, parameters: Floats) -> Sum:
+def expect(stretch: Stretch, form: Form, parameters: Floats) -> Sum:
     """The log-likelihood of some trees, and the expected counts of rules, relations and entries."""
     counts = np.zeros_like(parameters)
-    weights, stats = form.view(parameters), form.view(counts)
-    log_z = [infer(one.shared, weights, stats, form.width).log_z.sum() for one in stretches]
-    return float(sum(log_z)), counts
+    result = infer(stretch.shared, form.view(parameters), form.view(counts), form.width)
+    return float(result.log_z.sum()), counts
 
 
 class FactoredEm:
