@@ -192,7 +192,7 @@ def test_training_does_not_depend_on_the_jobs(trees: list[Tree], lvg: Lvg) -> No
     """With components that grow, which processes of their own must make room for."""
     options = replace(SMALL, epochs=3, grow=1, spans=True, batch=7, parts=3)
     one, two = (GmLveg(options=options, pruner=lvg).fit(trees[:40], Training(jobs=jobs)) for jobs in (1, 2))
-    assert one.components.size.max() > options.components
+    assert len(set(one.components.size.tolist())) > 1  # some were dropped, others divided
     for first, second in zip(one.state().arrays.items(), two.state().arrays.items(), strict=True):
         assert first[0] == second[0]
         assert first[1].tobytes() == second[1].tobytes(), first[0]

@@ -12,7 +12,7 @@ import pytest
 from latree.kinds.registry import all_kinds
 
 SOURCE = Path(__file__).parents[1] / "src"
-FIRST_ROW = {"errors", "arrays", "checks", "jit", "files", "options", "parallel"}
+FIRST_ROW = {"errors", "arrays", "checks", "jit", "files", "options", "cluster", "parallel"}
 LEAVES = FIRST_ROW | {"data"}  # modules that know no room
 STOREYS = (
     ("text",),
@@ -20,7 +20,7 @@ STOREYS = (
     ("inference",),
     ("learning",),
     ("kinds",),
-    ("compare", "importers", "best"),
+    ("compare", "importers", "best", "bulk"),
     ("cli",),
 )
 ASIDE = {"scoring": {"text"}, "report": set[str]()}  # what they see; seen from kinds up

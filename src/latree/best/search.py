@@ -13,7 +13,7 @@ from latree.best.trials import Data, Outcome, Task, Trial, earlier, run
 from latree.errors import LatreeError
 from latree.kinds.product.model import Product
 from latree.kinds.registry import load
-from latree.parallel import Pool
+from latree.parallel import Jobs, Pool, how_many
 
 Tell = Callable[[str], None]
 LIKELY = 4  # members of a product
@@ -23,8 +23,9 @@ LEAST_GAIN = 0.05  # points by which another member must make a product better: 
 class Search:
     """The search for the best model; `run` gives it."""
 
-    def __init__(self, task: Task, jobs: int, seconds: float, tell: Tell) -> None:
+    def __init__(self, task: Task, jobs: Jobs, seconds: float, tell: Tell) -> None:
         self.task, self.jobs, self.seconds, self.tell = task, jobs, seconds, tell
+        self.workers = how_many(jobs)
         self.started, self.stage = time.monotonic(), "reading the treebank"
         self.data = Data(task)
         self.plan: Plan = ParserPlan(self.data.train) if task.column is None else TaggerPlan()
@@ -62,10 +63,10 @@ class Search:
     def _begin(self, pool: Pool) -> bool:
         """Start what there are workers for, or take over what was done before; whether there was anything."""
         begun = False
-        while len(self.running) < self.jobs and (trial := self._next()) is not None:
+        while len(self.running) < self.workers and (trial := self._next()) is not None:
             begun = True
             if (known := earlier(trial, self.task)) is not None:
-                self.started -= known.seconds / self.jobs  # that time is spent
+                self.started -= known.seconds / self.workers  # that time is spent
                 self._take(known, "done before")
             else:
                 self.running[pool.submit(run, trial, self._time_for(trial))] = trial
@@ -92,7 +93,7 @@ class Search:
         """Seconds that choosing will take: products of two, three and more are scored, seldom of more than LIKELY."""
         most = len(self.plan.members(self.done)) + 1 if self.done and self.task.column is None else 1
         scoring = max((one.scoring for one in self.done.values()), default=0.0)
-        return scoring * sum(min(size, LIKELY) for size in range(1, most + 1)) / self.jobs
+        return scoring * sum(min(size, LIKELY) for size in range(1, most + 1)) / self.workers
 
     def _finish(self) -> None:
         """Wait until one of the trials ends, and take in what came of it."""

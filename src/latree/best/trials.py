@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from latree import files
 from latree.files import Header
@@ -20,6 +20,9 @@ from latree.options import changed
 from latree.scoring.score import score_tags, score_trees
 from latree.text.formats import Column, Format, read_tagged, read_trees
 from latree.text.labels import PRESETS, LabelRules
+
+if TYPE_CHECKING:
+    from latree.parallel import Jobs
 
 SAMPLE = 500  # dev sentences that choices are made by, at most: scoring takes time that training could use
 
@@ -82,7 +85,7 @@ class Data:
         task = self.task
         return read_trees(path) if task.column is None else read_tagged(path, task.column, task.form)
 
-    def score(self, model: Any, jobs: int = 1) -> float:
+    def score(self, model: Any, jobs: Jobs = 1) -> float:
         """F1 or token accuracy on the sample, in per cent; a parse that failed has no brackets."""
         if isinstance(model, Parser):
             cleaned = (self.task.labels.for_scoring().clean(tree) for tree in self.dev)

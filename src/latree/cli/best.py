@@ -12,6 +12,7 @@ from latree.best.trials import Task
 from latree.cli import common, training
 from latree.cli.status import note, status_line
 from latree.errors import LatreeError, interrupts_plain
+from latree.parallel import Jobs
 from latree.text.formats import Column, Format
 from latree.text.labels import LabelRules
 
@@ -21,7 +22,7 @@ def train_best(
     output: Path,
     dev: str,
     minutes: float,
-    jobs: int,
+    jobs: Jobs,
     form: Format | None,
     column: Column | None,
     labels: str,
@@ -45,7 +46,7 @@ def train_best(
                 model = search.run()
         except KeyboardInterrupt:
             raise KeyboardInterrupt(_interrupted(folder)) from None
-    model.training |= {"command": shlex.join(["latree", *sys.argv[1:]]), "data": [Path(path).name for path in treebank]}
+    model.training |= {"command": training.command(), "data": [Path(path).name for path in treebank]}
     plan = training.Plan(output, {}, dev, form, quiet=quiet, jobs=jobs)
     try:
         model.training["dev"] = {"data": Path(dev).name, **training.score_dev(model, plan)}

@@ -22,6 +22,7 @@ from latree.text.tokenize import Token, tokens_of
 
 if TYPE_CHECKING:
     from latree.kinds.model import Model, Sentence
+    from latree.parallel import Jobs
     from latree.report.value import Report
     from latree.text.labels import LabelRules
 
@@ -51,6 +52,13 @@ INPUTS = typer.Argument(
 )
 JOBS = typer.Option(
     1, "--jobs", min=1, metavar="N", help="Processes that share the work; the result is the same for any number."
+)
+CLUSTER = typer.Option(
+    None,
+    "--cluster",
+    metavar="ADDRESS",
+    help="Share the work on a Ray cluster instead: its address, or auto for the one that this machine is part of; the "
+    "result is the same.",
 )
 OBJECTIVE = typer.Option(
     "max-rule",
@@ -189,8 +197,21 @@ def _suspected(path: str, lines: Iterable[str]) -> Iterator[str]:
         yield line
 
 
+def workers(jobs: int, cluster: str | None) -> Jobs:
+    """Who shares the work: so many processes, or a cluster."""
+    if cluster is None:
+        return jobs
+    if jobs != 1:
+        raise typer.BadParameter("--cluster has as many workers as there are cores; --jobs has no effect with it")
+    from latree.cluster import Cluster
+
+    found = Cluster(cluster)
+    note(f"{found.size} workers on the cluster")
+    return found
+
+
 def analyse(
-    model: Model, inputs: Sequence[str] | None, sentences: Iterable[Sentence], jobs: int, objective: Any
+    model: Model, inputs: Sequence[str] | None, sentences: Iterable[Sentence], jobs: Jobs, objective: Any
 ) -> Generator[Any, None, None]:
     """The best analysis of every sentence, in batches; from standard input, of what has come."""
     from latree.kinds.jobs import analyse_all

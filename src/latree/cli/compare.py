@@ -35,6 +35,7 @@ def compare(
         None, "--max-length", min=1, metavar="N", help="Take only sentences of up to so many words.  [default: all]"
     ),
     jobs: int = typer.Option(1, "--jobs", min=1, metavar="N", help="Processes; each takes one model at a time."),
+    cluster: str = common.CLUSTER,
     quiet: bool = typer.Option(False, "--quiet", help="Say nothing but results and errors."),
 ) -> None:
     """Compare parsers on the same sentences: accuracy, size, overlap of their trees, errors by label, complexity.
@@ -49,7 +50,11 @@ def compare(
     trees = _gold(gold, common_labels(contenders), max_length)
     with common.telling_of_compilation(quiet):
         comparison = compare_grammars(
-            contenders, trees, kbest, jobs, lambda runs, total: with_progress(runs, "parsing", quiet, total)
+            contenders,
+            trees,
+            kbest,
+            common.workers(jobs, cluster),
+            lambda runs, total: with_progress(runs, "parsing", quiet, total),
         )
     if comparison["no_product"] and not quiet:
         note(f"no product of all: {comparison['no_product']}")

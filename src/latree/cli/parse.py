@@ -6,8 +6,9 @@ import json
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import typer
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from latree.kinds.svs.vectors import ConstituentVector
 
 _DIGITS = 4  # of a concept's probability
+SHARD = 10_000  # sentences in a file of --output-dir
 
 
 _MODELS = typer.Option(
@@ -82,6 +84,20 @@ _VECTORS = typer.Option(
 )
 
 
+_OUTPUT_DIR = typer.Option(
+    None,
+    "--output-dir",
+    metavar="FOLDER",
+    help="Write trees into files of this folder, some thousand sentences each, instead of standard output: for bulk. "
+    "With --json as lines of JSON, with --parquet as tables.  A manifest tells what is done.",
+)
+_PARQUET = typer.Option(False, "--parquet", help="With --output-dir: write Parquet files (needs pyarrow).")
+_SHARD = typer.Option(
+    None, "--shard", min=1, metavar="N", help=f"With --output-dir: sentences in a file.  [default: {SHARD}]"
+)
+_RESUME = typer.Option(False, "--resume", help="With --output-dir: go on with a run that was cut short.")
+
+
 def parse(
     context: typer.Context,
     inputs: list[str] = common.INPUTS,
@@ -94,6 +110,7 @@ def parse(
     wrapped: bool = common.WRAPPED,
     form: common.InputFormat = common.FORMAT,
     jobs: int = common.JOBS,
+    cluster: str = common.CLUSTER,
     max_length: int = common.max_length_option(ForestModel.max_length),
     objective: Objective = common.OBJECTIVE,
     accurate: bool = _ACCURATE,
@@ -101,11 +118,15 @@ def parse(
     choice: Choice = _CHOICE,
     vectors: bool = _VECTORS,
     constituents: str = _CONSTITUENTS,
+    output_dir: Path = _OUTPUT_DIR,
+    parquet: bool = _PARQUET,
+    shard: int = _SHARD,
+    resume: bool = _RESUME,
 ) -> None:
     """Parse tokenised sentences, one a line, or with --tokenize ordinary text; trees come out one a line.
 
     A sentence that the grammar cannot derive gets a flat stand-in tree and a message, and no vectors; an empty line
-    stays empty.
+    stays empty.  Of millions of sentences, --output-dir takes the trees.
     """
     if json_lines and draw:
         raise typer.BadParameter("--json excludes --draw: one is for programs, the other for people")
@@ -121,13 +142,26 @@ def parse(
         common.leave_out_pruner(parser)
     if choice is not None:
         _choose_by(parser, choice, objective)
+    if output_dir is not None:
+        # Not for who parses a sentence: it takes time to import.
+        from latree.bulk.run import Bulk
+        from latree.cli.bulk import run_bulk
+
+        _refuse_with_output_dir(kbest=kbest, scores=scores, draw=draw, vectors=vectors, constituents=constituents)
+        read = partial(_sentences_of, parser, form, tokenize, wrapped)
+        writing: Literal["parquet", "jsonl", "mrg"] = "parquet" if parquet else "jsonl" if json_lines else "mrg"
+        task = Bulk(parser, objective, writing, shard or SHARD, common.workers(jobs, cluster))
+        run_bulk(task, output_dir, inputs, read, resume=resume)
+        return
+    if parquet or shard is not None or resume:
+        raise typer.BadParameter("--parquet, --shard and --resume have no effect without --output-dir")
     writer = _Writer(parser, _with_vectors(parser) if vectors else None, scores, json_lines, draw)
     split = common.splitter(parser, tokenize, wrapped)
     plain = common.read_sentences(inputs, form, split=split, labels=parser.labels)
     sentences = plain if constituents is None else with_lists(plain, constituents, parser.labels)
     tally = Tally(parser, inputs)
-    if kbest and jobs > 1:
-        note("--kbest runs in one process; --jobs is left aside")
+    if kbest and (jobs > 1 or cluster is not None):
+        note("--kbest runs in one process; --jobs and --cluster are left aside")
     if kbest:
         with closing(tally.watch(_lists(parser, sentences, kbest, objective))) as ranked:
             for best in ranked:
@@ -136,10 +170,25 @@ def parse(
                 if not json_lines:
                     common.emit("")
     else:
-        with closing(tally.watch(common.analyse(parser, inputs, sentences, jobs, objective))) as results:
+        with closing(
+            tally.watch(common.analyse(parser, inputs, sentences, common.workers(jobs, cluster), objective))
+        ) as results:
             for one in results:
                 writer.show(one)
     tally.close()
+
+
+def _sentences_of(
+    parser: Parser, form: common.InputFormat | None, tokenize: bool, wrapped: bool, path: str
+) -> Iterator[Sentence]:
+    split = common.splitter(parser, tokenize, wrapped)
+    return common.read_sentences([path], form, split=split, labels=parser.labels)
+
+
+def _refuse_with_output_dir(**values: Any) -> None:
+    for name, value in values.items():
+        if value:
+            raise typer.BadParameter(f"--{name} has no effect with --output-dir, which has one tree a sentence")
 
 
 def _lists(

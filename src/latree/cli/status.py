@@ -63,20 +63,21 @@ class Count:
 
     def __init__(self, title: str, total: int | None = None) -> None:
         self.title, self.total, self.done = title, total, 0
+        self.before = 0  # how many were done when the time began
         self.started = time.perf_counter()
 
-    def add(self) -> None:
-        """Count one more; the first, for which kernels may be compiled, says nothing of the speed."""
-        self.done += 1
-        if self.done == 1:
-            self.started = time.perf_counter()
+    def add(self, more: int = 1) -> None:
+        """Count so many more; the first, for which kernels may be compiled, say nothing of the speed."""
+        if self.done == 0:
+            self.before, self.started = more, time.perf_counter()
+        self.done += more
 
     def line(self) -> str:
         """Tell how far it is; of what has no end, nothing before it has begun."""
         text = f"{self.title}: {self.done:,}" + ("" if self.total is None else f" of {self.total:,}")
-        if self.done < 2:
+        if self.done == self.before:
             return "" if self.total is None and not self.done else text
-        rate = (self.done - 1) / max(time.perf_counter() - self.started, 1e-9)
+        rate = (self.done - self.before) / max(time.perf_counter() - self.started, 1e-9)
         text += f", {rate:,.{0 if rate >= 10 else 1}f} a second"
         return text if self.total is None else f"{text}, about {duration((self.total - self.done) / rate)} left"
 

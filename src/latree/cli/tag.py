@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
 from itertools import tee
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -17,6 +17,9 @@ from latree.cli.tally import Tally
 from latree.inference.results import Objective, Parse, Tagging
 from latree.kinds.model import ForestModel, Model
 from latree.text.formats import read_conllu_lines, retag
+
+if TYPE_CHECKING:
+    from latree.parallel import Jobs
 
 
 def tag(
@@ -28,6 +31,7 @@ def tag(
     wrapped: bool = common.WRAPPED,
     form: common.InputFormat = common.FORMAT,
     jobs: int = common.JOBS,
+    cluster: str = common.CLUSTER,
     max_length: int = common.max_length_option(ForestModel.max_length),
     objective: Objective = common.OBJECTIVE,
     alone: bool = common.ALONE,
@@ -42,13 +46,13 @@ def tag(
     if alone:
         common.leave_out_pruner(tagger)
     split = common.splitter(tagger, tokenize, wrapped)
-    tally = Tally(tagger, inputs)
+    tally, workers = Tally(tagger, inputs), common.workers(jobs, cluster)
     for path in inputs or ["-"]:
         if not json_lines and (form or common.format_of(path)) == "conllu":
-            _tag_conllu(tagger, path, tally, jobs, objective)
+            _tag_conllu(tagger, path, tally, workers, objective)
             continue
         sentences = common.read_sentences([path], form, split=split, labels=getattr(tagger, "labels", None))
-        with closing(tally.watch(_taggings(tagger, path, sentences, jobs, objective))) as results:
+        with closing(tally.watch(_taggings(tagger, path, sentences, workers, objective))) as results:
             for one in results:
                 if json_lines:
                     common.emit(json.dumps(one.to_json() | {"unknown": tagger.unknown(one.tokens)}, ensure_ascii=False))
@@ -59,7 +63,7 @@ def tag(
 
 
 def _taggings(
-    model: Model, path: str, sentences: Iterable[Sequence[str]], jobs: int, objective: Objective
+    model: Model, path: str, sentences: Iterable[Sequence[str]], jobs: Jobs, objective: Objective
 ) -> Generator[Tagging, None, None]:
     with closing(common.analyse(model, [path], sentences, jobs, objective)) as analyses:
         for one in analyses:
@@ -70,7 +74,7 @@ def _taggings(
                 yield one
 
 
-def _tag_conllu(model: Model, path: str, tally: Tally, jobs: int, objective: Objective) -> None:
+def _tag_conllu(model: Model, path: str, tally: Tally, jobs: Jobs, objective: Objective) -> None:
     """Fill the model's column; everything else goes through as it came."""
     column: Any = getattr(model, "column", "xpos")
     kept, source = tee(read_conllu_lines(path))

@@ -31,6 +31,7 @@ def train(
     dev: str | None,
     form: Format | None,
     jobs: int,
+    cluster: str | None,
     resume: bool,
     quiet: bool,
     constituents: str | None = None,
@@ -50,7 +51,8 @@ def train(
         source = training.read_all_trees(treebank, form, kind.name)
     fresh = model_class(kind.tagger_name if tags else kind.name)(options)
     about = {"data": [Path(path).name for path in treebank], "seed": options.seed}
-    training.run(fresh, source, training.Plan(output, about, dev, form, resume, quiet, jobs, constituents))
+    workers = common.workers(jobs, cluster)
+    training.run(fresh, source, training.Plan(output, about, dev, form, resume, quiet, workers, constituents))
 
 
 # -- one command a kind
@@ -80,6 +82,7 @@ def _shared_parameters(kind: Kind) -> list[Parameter]:
         ("dev", str, _DEV),
         ("form", Format, common.TREEBANK_FORMAT),
         ("jobs", int, common.JOBS),
+        ("cluster", str, common.CLUSTER),
         ("resume", bool, _RESUME),
         ("quiet", bool, _QUIET),
     ]
@@ -117,6 +120,12 @@ _LABELS = typer.Option(
 )
 _COLUMN = typer.Option(None, "--column", help="Which tags of a CoNLL-U file a tagger learns.")
 _TRIALS = typer.Option(False, "--resume", help="Go on with trials that were cut short; the time they took counts.")
+_BEST_CLUSTER = typer.Option(
+    None,
+    "--cluster",
+    metavar="ADDRESS",
+    help="Have the trials go on side by side on a Ray cluster, whose machines see the same files and folders.",
+)
 _BEST_EXAMPLE = "Example: latree train best train.mrg --dev dev.mrg -o best.latree --minutes 30 --jobs 2"
 
 
@@ -127,6 +136,7 @@ def best(
     dev: str = _NEEDED_DEV,
     minutes: float = _MINUTES,
     jobs: int = typer.Option(1, "--jobs", min=1, metavar="N", help="Trials that go on side by side."),
+    cluster: str | None = _BEST_CLUSTER,
     form: Format | None = common.TREEBANK_FORMAT,
     column: Column | None = _COLUMN,
     labels: str = _LABELS,
@@ -144,7 +154,8 @@ def best(
     tags = _is_conllu(treebank, form)
     if column is not None and not tags:
         raise typer.BadParameter("--column is for taggers; a parser has no use for it")
-    train_best(treebank, output, dev, minutes, jobs, form, column, labels, resume, quiet, tags)
+    workers = common.workers(jobs, cluster)
+    train_best(treebank, output, dev, minutes, workers, form, column, labels, resume, quiet, tags)
 
 
 # -- what is checked before the training, and not after

@@ -32,6 +32,7 @@ from latree.text.tree import Tree
 
 if TYPE_CHECKING:
     from latree.kinds.model import Model
+    from latree.parallel import Jobs
 
 T = TypeVar("T")
 
@@ -46,8 +47,22 @@ class Plan:
     form: Format | None = None  # that file's format; else by its name
     resume: bool = False  # go on from the checkpoint of a training cut short
     quiet: bool = False
-    jobs: int = 1
+    jobs: Jobs = 1
     constituents: str | None = None  # lists of trees that the dev sentences are limited to
+
+
+_SAME_MODEL = {"--jobs": 2, "--cluster": 2, "--resume": 1, "--quiet": 1}  # options that change no model: words of each
+
+
+def command() -> str:
+    """The command that this is, but for what changes nothing of the model."""
+    kept, rest = ["latree"], sys.argv[1:]
+    while rest:
+        name, _, value = rest[0].partition("=")
+        words = 0 if name not in _SAME_MODEL else 1 if value else _SAME_MODEL[name]
+        kept += [] if words else rest[:1]
+        rest = rest[words or 1 :]
+    return shlex.join(kept)
 
 
 def run(model: Model, data: Iterable[Any], plan: Plan) -> None:
@@ -62,7 +77,7 @@ def run(model: Model, data: Iterable[Any], plan: Plan) -> None:
             Training(reporter.watch, score, checkpoint, plan.resume, plan.jobs, reporter.announce),
             reporter,
         )
-    model.training |= {"command": shlex.join(["latree", *sys.argv[1:]]), **plan.about}
+    model.training |= {"command": command(), **plan.about}
     try:
         if score is not None and "dev" not in model.training:
             score(model)

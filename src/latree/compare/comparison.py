@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from latree.kinds.product.model import Product
 from latree.scoring.evalb import COLLINS, flatten
 from latree.scoring.score import score_trees
 from latree.text.tree import Tree
+
+if TYPE_CHECKING:
+    from latree.parallel import Jobs
 
 PRODUCT = "product"  # what all models together are called
 Watch = Callable[[Iterable[Run], int], Iterable[Run]]
@@ -51,7 +54,7 @@ def compare_grammars(
     models: Mapping[str, Parser],
     gold: Sequence[Tree],
     k: int = 50,
-    jobs: int = 1,
+    jobs: Jobs = 1,
     watch: Watch = lambda runs, total: runs,
 ) -> Comparison:
     """Parse the gold trees' words with every model and with the product of all, and compare what they say.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from latree.errors import LatreeError
-from latree.kinds.jobs import Packed, pack, unpack
+from latree.kinds.jobs import Parcel
 from latree.kinds.parser import Parser
-from latree.parallel import Pool
+from latree.parallel import Jobs, Pool, how_many
 from latree.text.labels import LabelRules
 from latree.text.tree import Tree
 
@@ -57,20 +57,19 @@ def _headed(best: Tree | None, model: Parser, words: Sequence[str], k: int) -> d
     return dict(islice(distinct.items(), k))
 
 
-def run_all(models: Sequence[Parser], sentences: Sequence[Sequence[str]], k: int, jobs: int = 1) -> Iterator[Run]:
+def run_all(models: Sequence[Parser], sentences: Sequence[Sequence[str]], k: int, jobs: Jobs = 1) -> Iterator[Run]:
     """A run a model, in order; with several jobs so many models at once, each in a process of its own."""
-    if jobs <= 1:
+    if jobs == 1:
         yield from (run(model, sentences, k) for model in models)
         return
-    with Pool(min(jobs, len(models)), _keep, sentences, k) as pool:
-        yield from pool.stream(_run_packed, map(pack, models))
+    with Pool(jobs, _keep, sentences, k, workers=min(how_many(jobs), len(models))) as pool:
+        yield from pool.stream(_run_parcel, map(Parcel, models))
 
 
 def _keep(sentences: Sequence[Sequence[str]], k: int) -> tuple[Sequence[Sequence[str]], int]:
     return sentences, k
 
 
-def _run_packed(kept: tuple[Sequence[Sequence[str]], int], packed: Packed) -> Run:
+def _run_parcel(kept: tuple[Sequence[Sequence[str]], int], parcel: Parcel) -> Run:
     """A run in a process of its own, to which models come as data."""
-    model: Any = unpack(packed)
-    return run(model, *kept)
+    return run(parcel.model, *kept)

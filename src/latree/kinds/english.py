@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
+from typing import TYPE_CHECKING
 
 from latree.inference.results import Parse
 from latree.kinds.model import Model, Sentence
 from latree.kinds.registry import load
+
+if TYPE_CHECKING:
+    from latree.parallel import Jobs
 
 
 @cache
@@ -20,7 +24,7 @@ def parse(sentence: Sentence) -> Parse:
     return _english().parse(sentence)
 
 
-def parse_all(sentences: str | Iterable[Sentence], jobs: int = 1) -> Iterator[Parse]:
+def parse_all(sentences: str | Iterable[Sentence], jobs: Jobs = 1) -> Iterator[Parse]:
     """The best tree of every sentence of an English text, or of a list of sentences, in order."""
     return _english().parse_all(sentences, jobs)
 

@@ -6,41 +6,41 @@ Batches are the same whatever the number of jobs, so that the output is too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from latree.files import Arrays, Header
 from latree.inference.results import Analysis, Objective
 from latree.kinds.model import ForestModel, Model, Sentence, batches
 from latree.kinds.registry import from_state
-from latree.parallel import Pool
+
+if TYPE_CHECKING:
+    from latree.parallel import Jobs
 
 Result = TypeVar("Result", bound=Analysis)
 Packed = tuple[str, Header, Arrays, dict[str, Any]]
 
 
 def analyse_all(
-    model: ForestModel[Result], sentences: str | Iterable[Sentence], jobs: int, objective: Objective
+    model: ForestModel[Result], sentences: str | Iterable[Sentence], jobs: Jobs, objective: Objective
 ) -> Iterator[Result]:
     """One analysis a sentence of a text or a list, in order.  Closing the iterator early stops the workers at once."""
-    if jobs <= 1:
+    if jobs == 1:
         yield from model.analyse(sentences, objective)
         return
+    from latree.parallel import Pool  # takes time to import, which one process has no need of
+
     source = batches(model.tokenize(sentences) if isinstance(sentences, str) else sentences)
     # The first batch is done here: a short input starts no worker, and kernels are compiled once, not by every worker.
     yield from model.analyse(next(source, []), objective)
     for second in source:
-        with Pool(jobs, _start_worker, pack(model), objective) as pool:
-            for results in pool.stream(_analyse, chain([second], source)):
+        with Pool(jobs, Parcel.open, Parcel(model)) as pool:
+            for results in pool.stream(partial(_analyse, objective=objective), chain([second], source)):
                 yield from results
 
 
-def _start_worker(packed: Packed, objective: Objective) -> tuple[Model, Objective]:
-    return unpack(packed), objective
-
-
-def _analyse(kept: tuple[Model, Objective], batch: list[Sentence]) -> list[Any]:
-    model, objective = kept
+def _analyse(model: Model, batch: list[Sentence], objective: Objective) -> list[Any]:
     return list(model.analyse(batch, objective))
 
 
@@ -49,6 +49,10 @@ class Parcel:
 
     def __init__(self, model: Any) -> None:
         self.model = model
+
+    def open(self) -> Any:
+        """Take out the model."""
+        return self.model
 
     def __getstate__(self) -> Packed:
         return pack(self.model)

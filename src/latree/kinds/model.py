@@ -40,6 +40,9 @@ from latree.options import refuse_idle
 from latree.text.sentences import tokenize
 from latree.text.tokenize import Token
 
+if TYPE_CHECKING:
+    from latree.parallel import Jobs
+
 Result = TypeVar("Result", bound=Analysis)
 
 BATCH = 32  # sentences whose forests are laid end to end
@@ -313,7 +316,7 @@ class ForestModel(ABC, Generic[Result]):
         raise LatreeError(f"a {self.kind} tags but does not parse; use tag")
 
     def parse_all(
-        self, sentences: str | Iterable[Sentence], jobs: int = 1, objective: Objective = "max-rule"
+        self, sentences: str | Iterable[Sentence], jobs: Jobs = 1, objective: Objective = "max-rule"
     ) -> Iterator[Parse]:
         """The best tree of every sentence of a text or a list, in order; the same whatever the number of jobs."""
         raise LatreeError(f"a {self.kind} tags but does not parse; use tag_all")
@@ -323,7 +326,7 @@ class ForestModel(ABC, Generic[Result]):
         """The tags of one sentence."""
 
     def tag_all(
-        self, sentences: str | Iterable[Sentence], jobs: int = 1, objective: Objective = "max-rule"
+        self, sentences: str | Iterable[Sentence], jobs: Jobs = 1, objective: Objective = "max-rule"
     ) -> Iterator[Tagging]:
         """The tags of every sentence of a text or a list, in order; the same whatever the number of jobs."""
         raise LatreeError(f"a {self.kind} parses; use parse_all, whose trees have tags")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from latree.text.binary import Binarization, Node, undo
 from latree.text.formats import detect_format, read_trees
 from latree.text.labels import LabelRules
 from latree.text.tree import Tree
+
+if TYPE_CHECKING:
+    from latree.parallel import Jobs
 
 
 class Parser(ForestModel[Parse]):
@@ -68,7 +71,7 @@ class Parser(ForestModel[Parse]):
         return next(self.analyse([sentence], objective))
 
     def parse_all(
-        self, sentences: str | Iterable[Sentence], jobs: int = 1, objective: Objective = "max-rule"
+        self, sentences: str | Iterable[Sentence], jobs: Jobs = 1, objective: Objective = "max-rule"
     ) -> Iterator[Parse]:
         from latree.kinds.jobs import analyse_all
 

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -33,8 +33,10 @@ from latree.kinds.tagger import Tagger
 from latree.learning.checkpoint import Standing, fingerprint
 from latree.learning.loop import Trainee, Training
 from latree.lexicon.lexical_rules import LexicalRules
-from latree.parallel import Jobs
 from latree.text.binary import Node
+
+if TYPE_CHECKING:
+    from latree.parallel import Jobs
 
 PRUNING = "pruning the treebank"
 LOG_P = "log P(T|w) a sentence"  # what is raised

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from latree.kinds.search import Search
 from latree.text.formats import TaggedSentence, read_tagged
 from latree.text.labels import LabelRules
 from latree.text.tree import Tree
+
+if TYPE_CHECKING:
+    from latree.parallel import Jobs
 
 
 class Tagger(ForestModel[Tagging]):
@@ -60,7 +63,7 @@ class Tagger(ForestModel[Tagging]):
         return list(next(self.analyse([sentence], objective)).tags)
 
     def tag_all(
-        self, sentences: str | Iterable[Sentence], jobs: int = 1, objective: Objective = "max-rule"
+        self, sentences: str | Iterable[Sentence], jobs: Jobs = 1, objective: Objective = "max-rule"
     ) -> Iterator[Tagging]:
         from latree.kinds.jobs import analyse_all
 

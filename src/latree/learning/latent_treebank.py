@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,10 @@ from latree.inference.trellis import chain_rules, gold_chain
 from latree.learning.checkpoint import fingerprint
 from latree.learning.shards import Shards
 from latree.lexicon.words import Lexicon
-from latree.parallel import Jobs
 from latree.text.binary import Node
+
+if TYPE_CHECKING:
+    from latree.parallel import Jobs
 
 # Subtrees are shared within a stretch, and every stretch reads all weights: short ones cost more than they bring.
 WORDS_A_STRETCH = 30_000

@@ -11,14 +11,16 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from latree.errors import LatreeError
 from latree.files import Arrays, Header, part_of
 from latree.learning.checkpoint import Checkpoint, Standing
-from latree.parallel import Jobs
+
+if TYPE_CHECKING:
+    from latree.parallel import Jobs
 
 ROUNDING = 1e-7  # of the objective, or of one where that is less
 

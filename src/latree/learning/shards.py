@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from latree.arrays import Floats
-from latree.parallel import Jobs, Residents, how_many
+
+if TYPE_CHECKING:
+    from latree.parallel import Jobs
 
 SHARDS = 8  # where there is no reason for another number
 
@@ -41,11 +43,15 @@ class Shards(Generic[Shard]):
         self.recipes, self.build = recipes, build
         self.fixed: Any = None  # as the processes have it
         self.version = 0  # how often that has changed
-        workers = min(how_many(jobs), len(recipes))
-        bounds = [len(recipes) * k // workers for k in range(workers + 1)]
-        each = [(build, first, recipes[first:last], len(recipes)) for first, last in pairwise(bounds)]
-        self.here = Holder(*each[0]) if workers == 1 else None
-        self.workers = Residents(jobs, Holder, each) if workers > 1 else None
+        self.here = Holder(build, 0, recipes, len(recipes))
+        self.workers = None
+        if jobs != 1 and len(recipes) > 1:
+            from latree.parallel import Residents, how_many  # takes time to import, which parsing has no need of
+
+            workers = min(how_many(jobs), len(recipes))
+            bounds = [len(recipes) * k // workers for k in range(workers + 1)]
+            each = [(build, first, recipes[first:last], len(recipes)) for first, last in pairwise(bounds)]
+            self.workers = Residents(jobs, Holder, each)
 
     def sum(self, function: Callable[..., Sum], fixed: Any, *arguments: Any) -> Sum:
         """Add up `function(shard, fixed, *arguments)`, a number and an array of its own, over all shards."""
@@ -58,15 +64,18 @@ class Shards(Generic[Shard]):
         """Give `function(shard, fixed, *arguments)` of every shard, in order."""
         return [one for some in self._ask(Holder.each, function, fixed, arguments) for one in some]
 
+    def make(self) -> None:
+        """Have all shards made now."""
+        self.each(_nothing, None)
+
     def _ask(self, ask: Callable[..., Any], function: Callable[..., Any], fixed: Any, arguments: Any) -> list[Any]:
         if fixed is not self.fixed:
             self.fixed, self.version = fixed, self.version + 1
             if self.workers is not None:
                 self.workers.call(Holder.take, self.version, fixed)
-        if self.here is not None:
+        if self.workers is None:
             self.here.take(self.version, fixed)
             return [ask(self.here, function, self.version, arguments)]
-        assert self.workers is not None
         answers = self.workers.call(ask, function, self.version, arguments)
         for number in range(len(answers)):
             while answers[number] is None:  # the process was started anew, and does not have what is fixed
@@ -78,6 +87,10 @@ class Shards(Generic[Shard]):
         """Stop the processes."""
         if self.workers is not None:
             self.workers.close()
+
+
+def _nothing(shard: object, fixed: object) -> None:
+    """Ask for a shard, and for nothing of it."""
 
 
 def _halves(whole: Range) -> tuple[Range, Range]:

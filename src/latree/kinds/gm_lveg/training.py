@@ -41,10 +41,10 @@ from latree.learning.adam import Adam
 from latree.learning.loop import Progress, Score, Watch
 from latree.learning.shards import Shards, Sum
 from latree.lexicon.lexical_rules import LexicalRules
-from latree.parallel import Jobs
 
 if TYPE_CHECKING:
     from latree.kinds.gm_lveg.model import GaussianModel
+    from latree.parallel import Jobs
 
 
 def component_limit(options: GmLvegOptions, *, parsing: bool = False, gold: bool = False) -> ComponentLimit:

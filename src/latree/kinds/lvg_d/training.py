@@ -29,10 +29,10 @@ from latree.learning.loop import Progress, Score, Watch
 from latree.learning.owlqn import OwlQn
 from latree.learning.shards import Shards, Sum, deal
 from latree.lexicon.lexical_rules import LexicalRules
-from latree.parallel import Jobs
 
 if TYPE_CHECKING:
     from latree.kinds.lvg_d.model import LoglinearModel
+    from latree.parallel import Jobs
 
 MEMORY = 10  # of L-BFGS
 
@@ -181,7 +181,7 @@ class Legs(GradientTrainee):
         groups = by_length(self.examples, self.model.options.batch)
         self.sizes = [len(group) for group in groups]
         self.shards = Shards(deal(list(enumerate(groups))), partial(build_batches, Parcel(self.model)), jobs)
-        self.shards.each(len, None)
+        self.shards.make()
 
     def close(self) -> None:
         if self.shards is not None:

@@ -38,11 +38,11 @@ from latree.learning.latent_treebank import LatentTreebank, LexicalLayout, Stret
 from latree.learning.loop import Progress, Trainee, Training, Watch, check_climb
 from latree.learning.shards import Sum
 from latree.lexicon.words import Lexicon
-from latree.parallel import Jobs
 from latree.text.binary import Node
 
 if TYPE_CHECKING:
     from latree.kinds.svs.model import Svs
+    from latree.parallel import Jobs
 
 BLUR = 0.1  # before EM over the trees
 TOGETHER = 10  # iterations of EM over the trees in a step

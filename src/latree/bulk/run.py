@@ -1,0 +1,114 @@
+"""A bulk run: the sentences of many files, parsed by the pool, written shard by shard.
+
+Sentences are read as they are needed and go out in small batches; results come back in order, so that memory is that of
+one shard and of what the workers have before them, however long the files are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, cast
+
+from latree.bulk.manifest import Manifest, Shard
+from latree.bulk.rows import Row, Writing, in_bytes
+from latree.errors import LatreeError
+from latree.files import write_atomically
+from latree.inference.results import Objective
+from latree.kinds.jobs import Parcel
+from latree.kinds.model import Sentence
+from latree.parallel import Jobs, Pool
+
+BATCH = 32  # sentences that a worker gets at a time
+
+Read = Callable[[str], Iterable[Sentence]]
+Watch = Callable[[int], None]  # hears of sentences that are done
+
+
+@dataclass(frozen=True)
+class Bulk:
+    """What is to be done, whatever the files."""
+
+    model: Any  # a parser
+    objective: Objective
+    writing: Writing
+    shard: int  # sentences in each
+    jobs: Jobs
+
+    def run(self, manifest: Manifest, sources: Sequence[str], read: Read, watch: Watch) -> None:
+        """Parse what the manifest does not have yet."""
+        for sentence in islice(read(sources[0]), 1):  # kernels are compiled once, not by every worker
+            _row_of_one(self.model, sentence, self.objective)
+        with Pool(self.jobs, Parcel.open, Parcel(self.model)) as pool:
+            for source in sources:
+                self._run_source(pool, manifest, source, read, watch)
+
+    def _run_source(self, pool: Pool, manifest: Manifest, source: str, read: Read, watch: Watch) -> None:
+        done, number = manifest.done(source), manifest.count(source)
+        sentences = _batches(islice(read(source), done, None), done)
+        rows: list[Row] = []
+        for batch in pool.stream(partial(_rows, objective=self.objective), sentences):
+            rows += batch
+            watch(len(batch))
+            while len(rows) >= self.shard:
+                number += 1
+                self._write(manifest, source, number, rows[: self.shard])
+                del rows[: self.shard]
+        if rows:
+            self._write(manifest, source, number + 1, rows)
+
+    def _write(self, manifest: Manifest, source: str, number: int, rows: list[Row]) -> None:
+        name, data = f"{file_stem(source)}-{number:05d}.{self.writing}", in_bytes(rows, self.writing)
+        write_atomically(manifest.folder / name, data)
+        failed = [row["sentence"] for row in rows if row["status"] == "failed"]
+        recovered = sum(row["status"] == "recovered" for row in rows)
+        digest = hashlib.sha256(data).hexdigest()
+        manifest.add(Shard(source, rows[0]["sentence"], len(rows), name, digest, recovered, failed))
+
+
+def file_stem(source: str) -> str:
+    """What the shards of an input are called: its name without the endings."""
+    return Path(source).name.split(".")[0] or "input"
+
+
+def check_names(sources: Sequence[str]) -> None:
+    """Two inputs must not write to the same shards."""
+    seen: dict[str, str] = {}
+    for source in sources:
+        if (other := seen.setdefault(file_stem(source), source)) is not source:
+            raise LatreeError(
+                f"{other} and {source}: their shards would have the same names; give folders of their own"
+            )
+
+
+def _batches(sentences: Iterable[Sentence], done: int) -> Iterator[tuple[int, list[Sentence]]]:
+    """Sentences some at a time, with the number of the first; counted from 1, so many being done."""
+    source, first = iter(sentences), done + 1
+    while batch := list(islice(source, BATCH)):
+        yield first, batch
+        first += len(batch)
+
+
+def _rows(model: Any, numbered: tuple[int, list[Sentence]], objective: Objective) -> list[Row]:
+    """Parse a batch; a sentence that cannot be is told in its row, and the others are parsed all the same."""
+    first, batch = numbered
+    try:
+        found = [one.to_json() for one in model.analyse(batch, objective)]
+    except Exception:
+        found = [_row_of_one(model, sentence, objective) for sentence in batch]
+    return [{"sentence": first + k, **row} for k, row in enumerate(found)]
+
+
+def _row_of_one(model: Any, sentence: Sentence, objective: Objective) -> Row:
+    try:
+        (one,) = model.analyse([sentence], objective)
+        return dict(one.to_json())
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        nothing: Row = dict.fromkeys(("log_joint", "log_marginal", "probability"))
+        tokens = [sentence] if isinstance(sentence, str) else list(cast(Sequence[str], sentence))
+        return {"tokens": tokens, "status": "failed", "reason": reason, "tree": "", "constituents": [], **nothing}
