@@ -129,5 +129,5 @@ def test_parses_are_the_same(cluster: Cluster) -> None:
 def test_no_cluster_is_told(tmp_path: Path) -> None:
     if ray.is_initialized():
         ray.shutdown()
-    with pytest.raises(LatreeError, match="no Ray cluster answers at '127.0.0.1:1'"):
+    with pytest.raises(LatreeError, match=r"no Ray cluster answers at '127\.0\.0\.1:1'"):
         assert Cluster("127.0.0.1:1").size

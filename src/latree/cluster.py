@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import pickle
+import socket
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from typing import Any
 
 from latree.errors import LatreeError
 
+TIMEOUT = 10.0  # seconds to answer
 START = "start one with `ray start --head`, or give the address of one that runs"
 
 
@@ -35,6 +37,7 @@ class Cluster:
         except ImportError:
             raise LatreeError("clusters need Ray; install it with: pip install 'latree[cluster]'") from None
         if not ray.is_initialized():
+            _check_answer(self.address)
             # A process that works here must not take all cores for one matrix product: the workers are the parallelism.
             variables = {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
             try:
@@ -50,6 +53,17 @@ class Cluster:
     def size(self) -> int:
         """How many workers there is room for: as many as the cluster has cores now."""
         return max(1, int(self.ray.cluster_resources().get("CPU", 1)))
+
+
+def _check_answer(address: str) -> None:
+    """Say at once where nobody listens, for which Ray would wait for minutes."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host.rpartition("/")[2].strip("[]"), int(port)), TIMEOUT).close()
+    except OSError as error:
+        raise LatreeError(f"no Ray cluster answers at {address!r} ({error.strerror or error}); {START}") from None
 
 
 class Actor:
@@ -76,8 +90,9 @@ class Actors:
         # No cores are asked for: a worker whose machine is gone must find room on those that are left.
         options = {"num_cpus": 0, "max_restarts": -1, "max_task_retries": -1, "scheduling_strategy": "SPREAD"}
         kind = self.ray.remote(**options)(Actor)
-        packed = self.ray.put(pickle.dumps((make, arguments), protocol=5))
-        self.actors = [kind.remote(packed) for _ in range(workers)]
+        # Kept as long as the workers are: one that is started anew asks for it again.
+        self.packed = self.ray.put(pickle.dumps((make, arguments), protocol=5))
+        self.actors = [kind.remote(self.packed) for _ in range(workers)]
         self.busy = [0] * workers
 
     def submit(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Future[Any]:
