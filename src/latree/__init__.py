@@ -28,6 +28,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from latree.cluster import Cluster as Cluster
     from latree.errors import InputError as InputError
     from latree.errors import LatreeError as LatreeError
     from latree.inference.constituents import Listed as Listed
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from latree.kinds.registry import load as load
     from latree.kinds.svs.model import Svs as Svs
     from latree.kinds.tagger import Tagger as Tagger
+    from latree.learning.loop import Training as Training
     from latree.scoring.score import score_tags as score_tags
     from latree.scoring.score import score_trees as score_trees
     from latree.text.binary import Binarization as Binarization
@@ -65,6 +67,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Binarization": "text.binary",
+    "Cluster": "cluster",
     "Constituent": "inference.results",
     "Cvg": "kinds.cvg.model",
     "LvgD": "kinds.lvg_d.model",
@@ -86,6 +89,7 @@ _HOME = {
     "Tagger": "kinds.tagger",
     "Tagging": "inference.results",
     "Token": "text.tokenize",
+    "Training": "learning.loop",
     "Tree": "text.tree",
     "load": "kinds.registry",
     "parse": "kinds.english",
