@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from latree.arrays import NONE
+from latree.arrays import NONE, Floats
 from latree.errors import LatreeError
 from latree.files import Arrays, Header
 from latree.inference.chart import Chart, ChartGrammar, chart_grammar, fill_chart
@@ -18,10 +18,13 @@ from latree.inference.forest import Forest, Piece, UnknownRuleError, assemble, f
 from latree.inference.grammar import Grammar, most_frequent_child, tagged_words
 from latree.inference.prune import Cascade, RuleFinder, prune, rule_finder
 from latree.inference.results import Constituent, Objective, Parse
+from latree.inference.subtypes import Cells, Layout
 from latree.kinds.fine_tags import FineTagger
 from latree.kinds.model import ForestModel, Sentence, Trouble, clipped
 from latree.kinds.options import TreeOptions
 from latree.kinds.search import Attempt, Search
+from latree.kinds.surprisal import Predictor, Surprisal, unknowable
+from latree.lexicon.distribution import WordDistribution
 from latree.text.binary import Binarization, Node, undo
 from latree.text.formats import detect_format, read_trees
 from latree.text.labels import LabelRules
@@ -31,13 +34,15 @@ from latree.text.tree import Tree
 class Parser(ForestModel[Parse]):
     """Sentences in, trees out.  A subclass says how its weights come from a treebank."""
 
-    for_people = (*ForestModel.for_people, "log_prob_tree", "labels", "binarization")
+    for_people = (*ForestModel.for_people, "log_prob_tree", "surprisal", "labels", "binarization")
+    generates: ClassVar[bool] = False  # its weights are probabilities of rules: it can tell what comes next
     labels: LabelRules
     binarization: Binarization
     cascade: Cascade | None = None  # how much is pruned, level by level; None: by one threshold
     chart: ChartGrammar  # the coarse grammar
     _find: RuleFinder
     _fine: FineTagger | None = None
+    _predictor: Predictor | None = None
 
     def __init__(self, options: Any = None, **changes: Any) -> None:
         super().__init__(options, **changes)
@@ -48,6 +53,7 @@ class Parser(ForestModel[Parse]):
     def prepare(self) -> None:
         """Add the tables of the coarse pass."""
         super().prepare()
+        self._predictor = None
         self.chart = chart_grammar(self.grammar, self.coarse_theta())
         self._find = rule_finder(self.grammar, self.coarse_theta())
 
@@ -94,6 +100,30 @@ class Parser(ForestModel[Parse]):
         except UnknownRuleError:
             return -np.inf
         return float(self.log_inside(forest, self.read(words))[0])
+
+    def surprisal(self, sentence: Sentence) -> Surprisal:
+        """-log P(word | words before it) of every word, summed over all trees and subtypes; see `kinds/surprisal.py`."""
+        tokens = self.words_of(sentence)
+        if len(tokens) > self.max_length:
+            return unknowable(tokens, f"{len(tokens)} words; the limit is {self.max_length} (--max-length)")
+        return self.predictor.surprisal(tokens)
+
+    @property
+    def predictor(self) -> Predictor:
+        """What tells of the next word; made when it is first asked for."""
+        if self._predictor is None:
+            if not self.generates:
+                raise LatreeError(
+                    f"a {self.kind} has no probabilities of next words: its weights are of whole sentences; surprisal "
+                    "is for pcfg and lvg"
+                )
+            layout, cells = Layout(self.grammar, self.widths()), Cells(self.tensors.place, self.tensors.value)
+            self._predictor = Predictor(layout, cells, WordDistribution(self.lexicon, self.word_mixing()))
+        return self._predictor
+
+    def word_mixing(self) -> Floats:
+        """[columns, columns] how much of each column's P(word | tag) goes into another's."""
+        return np.eye(self.lexicon.tags)
 
     def tree_forest(self, tree: Tree) -> tuple[Forest, list[str]]:
         """A tree as a forest with one derivation, and its words; `UnknownRuleError` where a rule is missing."""

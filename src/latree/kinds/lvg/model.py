@@ -134,6 +134,9 @@ class Subtyped(ForestModel[Any]):
         subtypes = self.lexicon.emissions(tokens) @ self._smoothing
         return Emissions(subtypes @ self.level(0).columns, subtypes)
 
+    def word_mixing(self) -> Floats:
+        return np.eye(self.lexicon.tags) @ self._smoothing
+
     def _unit_emissions(self, units: Sequence[tuple[str | None, str | None]]) -> Floats:
         return super()._unit_emissions(units) @ self._smoothing @ self.level(0).columns
 
@@ -192,6 +195,7 @@ class Lvg(Subtyped, Parser):
     """
 
     kind = "lvg"
+    generates = True
     for_people = (*Parser.for_people, "trimmed")
     run_options = (*Parser.run_options, "cascade")
     _cascade, threshold = FAST, FAST.chart
