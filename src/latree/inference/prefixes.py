@@ -12,11 +12,11 @@ C, the left-corner closure, is (I - M)^-1 with chains of unary rules before it, 
 inside chart, filled column by column, this takes O(n^2) times the rules; the recurrence over prefixes of all spans
 takes O(n^3) (Nowak & Cotterell 2023 make that faster in the size of the grammar).
 
-What is to the right of D and not yet known weighs its mass Z[D], the weight of all its finite trees.  In a proper grammar
-all are one.  Where weights do not sum to one, or trees may grow without end, or unary chains have a limit as they have
-here, Z is less, and a smallest solution of Z[A] = sum P(A -> B C) Z[B] Z[C], found by Newton's method from zero, which
-climbs to it (Etessami & Yannakakis 2009).  All probabilities are then of the grammar's finite trees, given that it is
-one of them: they sum to one whatever the weights are.
+What is to the right of D and not yet known weighs its mass Z[D], the weight of all its finite trees.  In a proper
+grammar all are one.  Where weights do not sum to one, or trees may grow without end, or unary chains have a limit, as
+they have here, Z is less: the smallest solution of Z[A] = sum P(A -> B C) Z[B] Z[C], to which Newton's method climbs
+from zero (Etessami & Yannakakis 2009).  All probabilities are then given that the tree is one of the finite ones, and
+sum to one.
 
 Scale: every word's emissions are divided by its own probability given the words before it, so that P(w_1..w_k ...) is
 one all along, and nothing drifts however long a sentence is.
@@ -38,8 +38,8 @@ from latree.inference.chart import (
     chart_grammar,
     empty_work,
     fill_span,
-    root_value,
     room_for_splits,
+    root_value,
     unary_closure,
     weigh_tags,
 )
@@ -48,6 +48,7 @@ from latree.inference.subtypes import Cells, Layout
 from latree.jit import kernel
 
 _MOST_STEPS, _CLOSE = 100, 1e-14  # of Newton's method, and the change that ends it
+_ROUNDED = 1e-7  # by which a step that climbs may seem to fall
 
 
 class Steps(NamedTuple):
@@ -113,9 +114,11 @@ def _masses(rules: Longs, prob: Floats, closure: Floats) -> _Masses:
         slope = _table(parent, left, prob * top[right], inner) + _table(parent, right, prob * top[left], inner)
         missing = np.bincount(parent, prob * top[left] * top[right], minlength=inner) - base
         change = np.linalg.solve(np.eye(inner) - slope @ closure[:, :inner], missing)
-        base += change
-        if np.abs(change).max() < _CLOSE:
+        if np.abs(change).max() < _CLOSE or missing.max() <= 0.0:
             break
+        if change.min() < -_ROUNDED:
+            raise LatreeError("this grammar's trees have no finite weight: its rules' weights are no probabilities")
+        base += change
     top[:inner] = closure[:, :inner] @ base + closure[:, inner:].sum(1)
     return _Masses(base, top)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from latree.inference.subtypes import Cells, Layout
 from latree.kinds.fine_tags import FineTagger
 from latree.kinds.model import ForestModel, Sentence, Trouble, clipped
 from latree.kinds.options import TreeOptions
+from latree.kinds.registry import all_kinds, kind_named
 from latree.kinds.search import Attempt, Search
 from latree.kinds.surprisal import Predictor, Surprisal, unknowable
 from latree.lexicon.distribution import WordDistribution
@@ -35,7 +36,6 @@ class Parser(ForestModel[Parse]):
     """Sentences in, trees out.  A subclass says how its weights come from a treebank."""
 
     for_people = (*ForestModel.for_people, "log_prob_tree", "surprisal", "labels", "binarization")
-    generates: ClassVar[bool] = False  # its weights are probabilities of rules: it can tell what comes next
     labels: LabelRules
     binarization: Binarization
     cascade: Cascade | None = None  # how much is pruned, level by level; None: by one threshold
@@ -102,7 +102,7 @@ class Parser(ForestModel[Parse]):
         return float(self.log_inside(forest, self.read(words))[0])
 
     def surprisal(self, sentence: Sentence) -> Surprisal:
-        """-log P(word | words before it) of every word, summed over all trees and subtypes; see `kinds/surprisal.py`."""
+        """-log P(word | words before it) of every word, summed over all trees and subtypes (`kinds/surprisal.py`)."""
         tokens = self.words_of(sentence)
         if len(tokens) > self.max_length:
             return unknowable(tokens, f"{len(tokens)} words; the limit is {self.max_length} (--max-length)")
@@ -112,11 +112,9 @@ class Parser(ForestModel[Parse]):
     def predictor(self) -> Predictor:
         """What tells of the next word; made when it is first asked for."""
         if self._predictor is None:
-            if not self.generates:
-                raise LatreeError(
-                    f"a {self.kind} has no probabilities of next words: its weights are of whole sentences; surprisal "
-                    "is for pcfg and lvg"
-                )
+            if not kind_named(self.kind).generates:
+                able = " or ".join(kind.name for kind in all_kinds().values() if kind.generates)
+                raise LatreeError(f"surprisal takes the probabilities of a {able}; this is a {self.kind}")
             layout, cells = Layout(self.grammar, self.widths()), Cells(self.tensors.place, self.tensors.value)
             self._predictor = Predictor(layout, cells, WordDistribution(self.lexicon, self.word_mixing()))
         return self._predictor

@@ -1,8 +1,8 @@
 """Surprisal: -log P(word | words before it), by a grammar that generates sentences (Hale 2001; Levy 2008).
 
 Everything is in nats, and exact: sums over all trees, all subtypes and all ways in which a sentence may go on
-(`inference/prefixes.py`), with words as outcomes of their tags (`lexicon/distribution.py`).  A word that training never saw
-is as surprising as it is to meet any new word of its class.
+(`inference/prefixes.py`), with words as outcomes of their tags (`lexicon/distribution.py`).  A word that training never
+saw is as surprising as it is to meet any new word of its class.
 
 lexical, syntactic   the two parts of a word's surprisal (Roark, Bachrach, Cardenas & Pallier 2009, section 3): that the
                      derivation goes on to a tag that the word may have, and that this tag is then the word.  A word may
@@ -113,8 +113,14 @@ def _end(one: WordSurprisal) -> int:
 def _sum(group: Sequence[WordSurprisal]) -> WordSurprisal:
     """The word that some tokens make; what was expected before it was expected before its first."""
     word = Token("".join(one.word for one in group), _start(group[0]), _end(group[-1]))
-    sums = (math.fsum(values) for values in zip(*((one[1:4]) for one in group), strict=True))
-    return WordSurprisal(word, *sums, group[0].entropy, any(one.unknown for one in group))
+    return WordSurprisal(
+        word,
+        math.fsum(one.surprisal for one in group),
+        math.fsum(one.lexical for one in group),
+        math.fsum(one.syntactic for one in group),
+        group[0].entropy,
+        any(one.unknown for one in group),
+    )
 
 
 def unknowable(tokens: Sequence[str], reason: str) -> Surprisal:

@@ -1,16 +1,16 @@
 """P(word | tag) as a distribution: over the words of training and the classes of all others it sums to one.
 
-What the lexicon tells a parser need not: an unknown word weighs as much as one token whatever the number of such words,
-and a guesser says P(tag | letters).  Where probabilities of words are to be compared, the outcomes here are every word w
-of training, and every class S of words that are not, as one outcome, however many words it has.  For a tag t, or a subtype:
+What the lexicon tells a parser need not: there an unknown word weighs as much as one token, however many such words
+there are, and a guesser says P(tag | letters).  Here the outcomes are every word w of training, and every class S of
+words that it never saw, as one outcome, however many words that has.  For a tag t, or a subtype of one:
 
     P(w | t) = (c_tw + a_w p_u(t)) / N_t      c_tw tokens, a_w and p_u as the lexicon smooths
     P(S | t) = u_t / N_t * (c_tS + a p(S)) / (c_t. + a)
     u_t = p_u(t) + sum of c_tw + a_w p_u(t) over words w that occur once
     N_t = u_t + sum over words of c_tw + a_w p_u(t)
 
-so that new words are as frequent as those that were seen once (Good 1953), and of the classes that rare words show.  One
-more class, of p(S) = 1 / (rare tokens + 1), stands for all of which training shows none.
+so that new words are as frequent as those that were seen once (Good 1953), and of the classes that rare words show.
+One more class, of p(S) = 1 / (rare tokens + 1), stands for all of which training shows none.
 """
 
 from __future__ import annotations
@@ -72,10 +72,8 @@ class WordDistribution:
         weight = (self.mixing @ tags) * self._unit
         lexicon = self.lexicon
         words = np.bincount(self._word, lexicon.pair_count * weight[lexicon.pair_tag], minlength=len(self._smoothing))
-        return np.concatenate([
-            words + self._smoothing * (lexicon.unseen @ weight),
-            self._class_share @ (self._new * weight),
-        ])
+        words += self._smoothing * (lexicon.unseen @ weight)
+        return np.concatenate([words, self._class_share @ (self._new * weight)])
 
     @cached_property
     def _class_share(self) -> Floats:
@@ -84,4 +82,4 @@ class WordDistribution:
         prior = counts.sum(1)
         prior[-1] = 1.0
         weight = self.lexicon.options.unknown
-        return (counts + weight * (prior / prior.sum())[:, None]) / (counts.sum(0) + weight)
+        return np.asarray((counts + weight * (prior / prior.sum())[:, None]) / (counts.sum(0) + weight), np.float64)

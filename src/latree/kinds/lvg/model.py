@@ -195,7 +195,6 @@ class Lvg(Subtyped, Parser):
     """
 
     kind = "lvg"
-    generates = True
     for_people = (*Parser.for_people, "trimmed")
     run_options = (*Parser.run_options, "cascade")
     _cascade, threshold = FAST, FAST.chart

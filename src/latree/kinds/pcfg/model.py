@@ -13,7 +13,6 @@ class Pcfg(Parser):
     """`Pcfg().fit(trees).parse(tokens)`."""
 
     kind = "pcfg"
-    generates = True
 
     def learn(self, data: list[Node], training: Training) -> None:
         """Count the treebank and normalise (Petrov 2009, eqn 3, with nothing hidden)."""
