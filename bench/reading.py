@@ -109,7 +109,7 @@ def _densities(table: Floats, times: Floats, train: NDArray[np.bool_], test: NDA
 def fit(words: Words, *predictors: Floats) -> Fit:
     """Fit a linear model of log reading times."""
     values = np.hstack(predictors)
-    table = np.hstack([np.ones((len(values), 1)), (values - values.mean(0)) / values.std(0)])
+    table = np.hstack([np.ones((len(values), 1)), (values - values.mean(0)) / (values.std(0) + 1e-9)])
     everything = np.ones(len(table), bool)
     missed = words.time - table @ np.linalg.lstsq(table, words.time, rcond=None)[0]
     held_out = np.empty(len(table))

@@ -20,7 +20,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from latree.arrays import Floats
+from latree.arrays import Floats, Longs
+from latree.jit import kernel
 from latree.lexicon.words import Lexicon
 
 _ONCE = 1.5  # tokens; sums over subtypes are rounded
@@ -37,9 +38,9 @@ class WordDistribution:
         self.lexicon, self.mixing = lexicon, mixing / mixing.sum(0)
         options, prior = lexicon.options, lexicon.unseen
         smoothing = np.where(lexicon.word_count > options.often, options.frequent, options.known)  # a_w
-        self._word = np.repeat(np.arange(len(lexicon.vocabulary)), np.diff(lexicon.word_ptr))  # [pairs]
         once = lexicon.word_count < _ONCE
-        seen_once = np.bincount(lexicon.pair_tag, lexicon.pair_count * once[self._word], minlength=lexicon.tags)
+        once_count = lexicon.pair_count * np.repeat(once, np.diff(lexicon.word_ptr))
+        seen_once = np.bincount(lexicon.pair_tag, once_count, minlength=lexicon.tags)
         self._new = seen_once + (1.0 + smoothing[once].sum()) * prior  # u_t
         total = lexicon.tag_count + smoothing.sum() * prior + self._new
         self._smoothing = smoothing
@@ -70,9 +71,8 @@ class WordDistribution:
     def outcomes(self, tags: Floats) -> Floats:
         """P of every word, then of every class, the last for those never seen; given P of the next word's tag."""
         weight = (self.mixing @ tags) * self._unit
-        lexicon = self.lexicon
-        words = np.bincount(self._word, lexicon.pair_count * weight[lexicon.pair_tag], minlength=len(self._smoothing))
-        words += self._smoothing * (lexicon.unseen @ weight)
+        words = self._smoothing * (self.lexicon.unseen @ weight)
+        _add_pairs(self.lexicon.word_ptr, self.lexicon.pair_tag, self.lexicon.pair_count, weight, words)
         return np.concatenate([words, self._class_share @ (self._new * weight)])
 
     @cached_property
@@ -83,3 +83,13 @@ class WordDistribution:
         prior[-1] = 1.0
         weight = self.lexicon.options.unknown
         return np.asarray((counts + weight * (prior / prior.sum())[:, None]) / (counts.sum(0) + weight), np.float64)
+
+
+@kernel
+def _add_pairs(first: Longs, tag: Longs, count: Floats, weight: Floats, words: Floats) -> None:
+    """Add what each word's tags give it."""
+    for w in range(len(words)):
+        total = 0.0
+        for k in range(first[w], first[w + 1]):
+            total += count[k] * weight[tag[k]]
+        words[w] += total
