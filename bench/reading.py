@@ -1,6 +1,6 @@
 """Reading times: what the surprisal of grammars says of them beyond length and frequency, and beyond trigrams.
 
-    python -m bench.reading READING [--train TREES] [--rounds 4] [-m MODEL ...]
+    python -m bench.reading READING [--train TREES] [--rounds 4] [-m MODEL ...] [--reduction]
 
 READING is a folder with `words.tsv`, a line a word as it was shown, with its reading time, counts of it, of its bigram
 and of its trigram, and its first and last token; and with `trees.mrg`, the sentences.  Of --train a pcfg and an lvg are
@@ -145,11 +145,12 @@ class Measured(NamedTuple):
     lexical: Floats
     syntactic: Floats
     entropy: Floats
+    reduction: Floats | None  # of the entropy of derivations, where it is asked for; less than none counts as none
     unknown: int  # tokens
     speed: float
 
 
-def measure(model: latree.Parser, trees: Path, rows: Rows) -> Measured:
+def measure(model: latree.Parser, trees: Path, rows: Rows, reduction: bool = False) -> Measured:
     """Sum up the surprisals of every word's tokens."""
     sentences = [tree.words() for tree in latree.read_trees(trees, model.labels)]
     model.surprisal(sentences[0])  # kernels and tables
@@ -162,9 +163,17 @@ def measure(model: latree.Parser, trees: Path, rows: Rows) -> Measured:
         np.array([sum(one.lexical for one in word) for word in tokens]),
         np.array([sum(one.syntactic for one in word) for word in tokens]),
         np.array([word[0].entropy for word in tokens]),
+        _reductions(model, told, rows) if reduction else None,
         sum(one.unknown for sentence in told for one in sentence),
         speed,
     )
+
+
+def _reductions(model: latree.Parser, told: Sequence[Surprisal], rows: Rows) -> Floats:
+    """By how much every word lowers the entropy of derivations (Hale 2006)."""
+    reduced = [model.predictor.with_reduction(one) for one in told]
+    words = [_tokens(reduced[int(row["sentence"]) - 1], row) for row in rows]
+    return np.maximum([sum(one.reduction or 0.0 for one in word) for word in words], 0.0)
 
 
 def _tokens(told: Surprisal, row: dict[str, str]) -> tuple[WordSurprisal, ...]:
@@ -185,11 +194,14 @@ def models(options: argparse.Namespace) -> Iterator[tuple[str, latree.Parser]]:
 
 def added_by(found: Measured) -> dict[str, list[Floats]]:
     """Predictors by what a row of the table calls them."""
-    return {
+    parts = {
         "surprisal": [found.surprisal],
         "lexical, syntactic": [found.lexical, found.syntactic],
         "surprisal, entropy": [found.surprisal, found.entropy],
     }
+    if found.reduction is not None:
+        parts |= {"reduction": [found.reduction], "surprisal, reduction": [found.surprisal, found.reduction]}
+    return parts
 
 
 def print_rows(words: Words, options: argparse.Namespace) -> None:
@@ -199,7 +211,7 @@ def print_rows(words: Words, options: argparse.Namespace) -> None:
     print(f"| trigrams | | {gain(words, [base], grams)} | | |")
     print(f"| trigrams | marks | {gain(words, [base, ends], grams)} | | |")
     for name, model in models(options):
-        found = measure(model, options.reading / "trees.mrg", words.rows)
+        found = measure(model, options.reading / "trees.mrg", words.rows, options.reduction)
         for part, columns in added_by(found).items():
             for to, known in below.items():
                 cells = gain(words, known, words.with_previous(*columns))
@@ -212,6 +224,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--train", type=Path)
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("-m", "--model", action="append", default=[])
+    parser.add_argument("--reduction", action="store_true", help="of the entropy of derivations, too")
     options = parser.parse_args(arguments)
     words = read_words(options.reading / "words.tsv")
     explained = fit(words, baseline(words)).explained

@@ -21,7 +21,12 @@ from latree.kinds.surprisal import Surprisal, WordSurprisal
 from latree.report.html import picture
 from latree.report.value import Bars
 
-HEADER = ("sentence", "token", *WordSurprisal._fields)
+*COLUMNS, REDUCTION = WordSurprisal._fields
+_REDUCTION = typer.Option(
+    False,
+    "--reduction",
+    help="Also tell by how much each word lowers the entropy of the sentence's derivations, in a last column; slower.",
+)
 _WORDS = typer.Option(
     False,
     "--words",
@@ -41,6 +46,7 @@ def surprisal(
     model: Path = common.MODEL,
     json_lines: bool = typer.Option(False, "--json", help="Write one JSON object a sentence, with that of its end."),
     words: bool = _WORDS,
+    reduction: bool = _REDUCTION,
     plot: Path = _PLOT,
     tokenize: bool = common.TOKENIZE,
     wrapped: bool = common.WRAPPED,
@@ -66,9 +72,9 @@ def surprisal(
     sentences = common.read_sentences(inputs, form, split=split, labels=parser.labels)
     tally = Tally(parser, inputs, "no number")
     if not json_lines:
-        common.emit("\t".join(HEADER))
+        common.emit("\t".join(["sentence", "token", *COLUMNS, *([REDUCTION] if reduction else [])]))
     drawn: Surprisal | None = None
-    with closing(tally.watch(_told(parser, sentences))) as results:
+    with closing(tally.watch(_told(parser, sentences, reduction))) as results:
         for one in results:
             told = one.joined() if words else one
             if plot is not None and len(told):
@@ -89,9 +95,9 @@ def _parser(path: Path | None, max_length: int | None) -> Parser:
     return parser
 
 
-def _told(parser: Parser, sentences: Iterable[Sentence]) -> Generator[Surprisal, None, None]:
+def _told(parser: Parser, sentences: Iterable[Sentence], reduction: bool) -> Generator[Surprisal, None, None]:
     for sentence in sentences:
-        yield parser.surprisal(sentence)
+        yield parser.surprisal(sentence, reduction=reduction)
 
 
 def _write(told: Surprisal, number: int, json_lines: bool) -> None:
@@ -102,10 +108,15 @@ def _write(told: Surprisal, number: int, json_lines: bool) -> None:
 
 
 def _line(sentence: int, place: int, one: WordSurprisal) -> str:
+    """The columns of a word, as many as there are."""
+    values = [_number(value) for value in (one.surprisal, one.lexical, one.syntactic, one.entropy)]
+    reduction = [] if one.reduction is None else [_number(one.reduction)]
+    return "\t".join([str(sentence), str(place), one.word, *values, str(int(one.unknown)), *reduction])
+
+
+def _number(value: float) -> str:
     """What is not a number is written NA, as R reads it; an infinite one Inf."""
-    word, *values, unknown = one
-    told = ("NA" if math.isnan(value) else "Inf" if math.isinf(value) else f"{value:.6f}" for value in values)
-    return "\t".join([str(sentence), str(place), word, *told, str(int(unknown))])
+    return "NA" if math.isnan(value) else "Inf" if math.isinf(value) else f"{value:.6f}"
 
 
 # -- pictures

@@ -70,13 +70,16 @@ class PrefixGrammar(NamedTuple):
     mass: float  # Z of the root: that of all finite trees
 
 
-def prefix_grammar(layout: Layout, cells: Cells) -> PrefixGrammar:
-    """Make the tables of a grammar with these weights of its rules' subtypes."""
+def prefix_grammar(layout: Layout, cells: Cells, tag_mass: Floats | None = None) -> PrefixGrammar:
+    """Make the tables of a grammar with these weights of its rules' subtypes.
+
+    `tag_mass` [tags' subtypes] is what all words together weigh under each; probabilities weigh one.
+    """
     grammar, prob = _of_subtypes(layout, cells)
     closure = unary_closure(grammar, prob)
     binary = grammar.rules[:, 2] != NONE
     rules, weights = grammar.rules[binary].astype(np.int64), prob[binary]
-    mass = _masses(rules, weights, closure)
+    mass = _masses(rules, weights, closure, np.ones(np.diff(closure.shape)[0]) if tag_mass is None else tag_mass)
     top = ~binary & (grammar.rules[:, 0] == 0)
     start = np.eye(1, len(grammar.symbols))[0]  # the root's binary rules, and below what its unary rules lead to
     start[grammar.rules[top, 1]] = prob[top]
@@ -104,13 +107,13 @@ class _Masses(NamedTuple):
     top: Floats  # [symbols]
 
 
-def _masses(rules: Longs, prob: Floats, closure: Floats) -> _Masses:
+def _masses(rules: Longs, prob: Floats, closure: Floats, tag_mass: Floats) -> _Masses:
     """Find the smallest solution of Z = F(Z) by Newton's method: Z += (I - F'(Z))^-1 (F(Z) - Z), from zero."""
-    inner, symbols = closure.shape
+    inner = len(closure)
     parent, left, right = rules.T
-    base, top = np.zeros(inner), np.ones(symbols)
+    base, top = np.zeros(inner), np.append(np.zeros(inner), tag_mass)
     for _ in range(_MOST_STEPS):
-        top[:inner] = closure[:, :inner] @ base + closure[:, inner:].sum(1)
+        top[:inner] = closure[:, :inner] @ base + closure[:, inner:] @ tag_mass
         slope = _table(parent, left, prob * top[right], inner) + _table(parent, right, prob * top[left], inner)
         missing = np.bincount(parent, prob * top[left] * top[right], minlength=inner) - base
         change = np.linalg.solve(np.eye(inner) - slope @ closure[:, :inner], missing)
@@ -119,7 +122,7 @@ def _masses(rules: Longs, prob: Floats, closure: Floats) -> _Masses:
         if change.min() < -_ROUNDED:
             raise LatreeError("this grammar's trees have no finite weight: its rules' weights are no probabilities")
         base += change
-    top[:inner] = closure[:, :inner] @ base + closure[:, inner:].sum(1)
+    top[:inner] = closure[:, :inner] @ base + closure[:, inner:] @ tag_mass
     return _Masses(base, top)
 
 

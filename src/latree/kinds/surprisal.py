@@ -9,15 +9,17 @@ lexical, syntactic   the two parts of a word's surprisal (Roark, Bachrach, Carde
                      have the tags that training saw it with, or its class; where only others fit, which smoothing
                      allows, it may have any.
 entropy              of the next word, before it is read: over all words, classes of unknown ones, and the end of the
-                     sentence (their section 3 has the same, one step ahead).  It is not the entropy of derivations,
-                     whose reduction Hale (2003) speaks of.
+                     sentence (their section 3 has the same, one step ahead).
+reduction            by how much a word lowers the entropy of whole derivations (`kinds/derivation_entropy.py`), where
+                     that is asked for; less than zero where it leaves more open, which Hale (2006) takes for zero.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +29,7 @@ from latree.errors import LatreeError
 from latree.inference.prefixes import Prefixes, prefix_grammar
 from latree.inference.results import Status, finite
 from latree.inference.subtypes import Cells, Layout
+from latree.kinds.derivation_entropy import DerivationEntropy
 from latree.lexicon.distribution import WordDistribution
 from latree.text.tokenize import Token, offsets
 
@@ -40,6 +43,7 @@ class WordSurprisal(NamedTuple):
     syntactic: float
     entropy: float  # of the outcome that this word is
     unknown: bool  # training never saw it: it stands for its class
+    reduction: float | None = None  # of the entropy of derivations
 
 
 @dataclass(frozen=True)
@@ -89,12 +93,14 @@ class Surprisal:
         """Plain values; what is not a finite number becomes null."""
         places = offsets(self.tokens)
         columns = ("surprisal", "lexical", "syntactic", "entropy")
+        reductions = [one.reduction for one in self.words if one.reduction is not None]
         return {
             "tokens": list(self.tokens),
             **({"offsets": places} if places else {}),
             "status": self.status,
             "reason": self.reason,
             **{name: [finite(getattr(one, name)) for one in self.words] for name in columns},
+            **({"reduction": [finite(value) for value in reductions]} if reductions else {}),
             "unknown": [place for place, one in enumerate(self.words) if one.unknown],
             "end": finite(self.end),
         }
@@ -120,7 +126,14 @@ def _sum(group: Sequence[WordSurprisal]) -> WordSurprisal:
         math.fsum(one.syntactic for one in group),
         group[0].entropy,
         any(one.unknown for one in group),
+        _sum_known([one.reduction for one in group]),
     )
+
+
+def _sum_known(values: Sequence[float | None]) -> float | None:
+    """The sum, or None where nothing was asked for."""
+    known = [value for value in values if value is not None]
+    return math.fsum(known) if known else None
 
 
 def unknowable(tokens: Sequence[str], reason: str) -> Surprisal:
@@ -134,7 +147,18 @@ class Predictor:
 
     def __init__(self, layout: Layout, rules: Cells, words: WordDistribution) -> None:
         self.grammar, self.words = prefix_grammar(layout, rules), words
-        self.tag_columns = layout.tag_columns
+        self.layout, self.rules = layout, rules
+
+    @cached_property
+    def derivations(self) -> DerivationEntropy:
+        """What tells how much is open; made when it is first asked for."""
+        return DerivationEntropy(self.layout, self.rules, self.words)
+
+    def with_reduction(self, told: Surprisal) -> Surprisal:
+        """Add by how much each word reduces the entropy of derivations."""
+        drops = -np.diff(self.derivations.after(told.tokens))
+        words = (one._replace(reduction=float(drop)) for one, drop in zip(told, drops, strict=True))
+        return replace(told, words=tuple(words))
 
     def surprisal(self, tokens: Sequence[str]) -> Surprisal:
         """Of every word of a sentence, and of its end."""
@@ -162,8 +186,9 @@ class Predictor:
         outcomes, tags = self._outcomes(prefixes), prefixes.tags
         possible = outcomes[outcomes > 0.0]
         prob = prefixes.read(self.words.emissions(token, first))
-        seen = np.logical_or.reduceat(self.words.seen_with(token, first), self.tag_columns[:-1])
-        fitting = float(tags[np.repeat(seen, np.diff(self.tag_columns))].sum())
+        columns = self.layout.tag_columns
+        seen = np.logical_or.reduceat(self.words.seen_with(token, first), columns[:-1])
+        fitting = float(tags[np.repeat(seen, np.diff(columns))].sum())
         surprisal, syntactic = _surprisal(prob), _surprisal(fitting if fitting >= prob else float(tags.sum()))
         entropy = -float(possible @ np.log(possible))
         unknown = self.words.lexicon.number(token) is None
