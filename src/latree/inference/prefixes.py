@@ -1,7 +1,7 @@
 """Prefix probabilities: how likely a grammar is to go on as a sentence does, word by word.
 
 P(w_1..w_k ...) is the sum over all trees of all sentences that begin with these words (Jelinek & Lafferty 1991).  Here
-it comes from forward weights (Stolcke 1995, section 4.2), a vector a position instead of a state for every dotted rule:
+it comes from forward weights (Stolcke 1995), a vector a position instead of a state for every dotted rule:
 
     A_k[D]   weight of all trees of which k words are known and D begins after them, D itself not weighed
     b_k      = A_k C        the same of all that may then begin, as the left corner of D or as D itself
@@ -140,7 +140,7 @@ def _corners(rules: Longs, prob: Floats, closure: Floats) -> Floats:
     corner = step[:, :inner] @ closure
     corner[:, inner:] += step[:, inner:]
     above = np.linalg.solve((np.eye(inner) - corner[:, :inner]).T, closure[:, :inner].T).T
-    return np.asarray(closure + above @ corner, np.float64)
+    return np.maximum(closure + above @ corner, 0.0)  # nothing is less but by rounding
 
 
 def _steps(rules: Longs, prob: Floats) -> Steps:
@@ -158,9 +158,8 @@ class Prefixes:
         self.grammar, self.words = grammar, 0
         self._work, self._splits = empty_work(grammar.chart, words), room_for_splits(grammar.chart)
         self._begun = np.zeros((grammar.chart.inner, words + 1))  # b_i of inner symbols, a column a position
-        self.end = 0.0
-        self.tags = self._begin(grammar.start)
-        """P(tag | words so far) of the next word [tags' subtypes], and P(end | words so far): these sum to one."""
+        self.end = 0.0  # P(end | words so far)
+        self.tags = self._begin(grammar.start)  # [tags' subtypes] P(next tag | words so far), one with the end
 
     def read(self, emissions: Floats) -> float:
         """Take the next word, given P(word | tag's subtype); returns its probability given the words before.

@@ -4,12 +4,12 @@ Everything is in nats, and exact: sums over all trees, all subtypes and all ways
 (`inference/prefixes.py`), with words as outcomes of their tags (`lexicon/distribution.py`).  A word that training never
 saw is as surprising as it is to meet any new word of its class.
 
-lexical, syntactic   the two parts of a word's surprisal (Roark, Bachrach, Cardenas & Pallier 2009, section 3): that the
-                     derivation goes on to a tag that the word may have, and that this tag is then the word.  A word may
-                     have the tags that training saw it with, or its class; where only others fit, which smoothing
+lexical, syntactic   the two parts of a word's surprisal (Roark, Bachrach, Cardenas & Pallier 2009): syntactic, that the
+                     derivation goes on to a tag that the word may have; lexical, that this tag is then the word.  It
+                     may have the tags that training saw it with, or its class; where only others fit, which smoothing
                      allows, it may have any.
 entropy              of the next word, before it is read: over all words, classes of unknown ones, and the end of the
-                     sentence (their section 3 has the same, one step ahead).
+                     sentence (theirs too is one step ahead).
 reduction            by how much a word lowers the entropy of whole derivations (`kinds/derivation_entropy.py`), where
                      that is asked for; less than zero where it leaves more open, which Hale (2006) takes for zero.
 """
