@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pytest
-from bench import lveg_sweep, parsing, svs, tagging, treebanks
+from bench import lveg_sweep, parsing, reading, svs, tagging, treebanks
 
 from latree.data import toy
 from latree.text.formats import read_trees
@@ -108,3 +111,45 @@ def test_the_figures_of_gaussian_mixtures(
     assert table[2][0] == ("all" if value == "0" else value)
     assert float(table[2][3]) >= 0  # CPU seconds to two digits
     assert page.read_text(encoding="utf-8").count("<circle") == 4  # two plots, two seeds
+
+
+@pytest.fixture
+def read(treebank: Path, tmp_path: Path) -> Path:
+    """A folder of reading times, made up."""
+    rng = np.random.default_rng(0)
+    trees = list(read_trees(treebank / "dev.mrg"))
+    lines = ["story zone sentence first_token last_token word readers rt c1 c2 c2_context c3 c3_context"]
+    for number, tree in enumerate(trees, start=1):
+        *words, last = tree.words()
+        shown = [*words[:-1], words[-1] + last]  # its mark stands at the last word
+        for place, word in enumerate(shown, start=1):
+            end = place + (place == len(shown))
+            counts = [*rng.integers(1, 999, 5)]
+            row = [number % 2, place, number, place, end, word, 9, 300 * rng.random() + 100, *counts]
+            lines.append(" ".join(map(str, row)))
+    (tmp_path / "words.tsv").write_text("\n".join(lines).replace(" ", "\t") + "\n")
+    (tmp_path / "trees.mrg").write_text("".join(f"{tree}\n" for tree in trees))
+    return tmp_path
+
+
+def test_reading_times(read: Path, treebank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reading.main([str(read), "--train", str(treebank / "train.mrg"), "--rounds", "1"])
+    (table,) = tables(capsys.readouterr().out)
+    assert [row[0].partition(":")[0] for row in table[2::4]] == ["marks", *["pcfg"] * 3, *["lvg, 1 rounds"] * 3][:7]
+    for row in table[2:]:
+        assert float(row[2]) >= 0.0  # what is added to a linear model explains no less
+        assert 0.0 <= float(row[4]) <= 1.0
+        assert 0.0 < float(row[6]) <= 1.0
+
+
+def test_reading_times_as_their_own_script_has_them(capsys: pytest.CaptureFixture[str]) -> None:
+    folder = (Path(__file__).parents[1] / ".." / "shared" / "data" / "reading").resolve()
+    if not folder.exists():
+        pytest.skip("the reading times are not at ../shared/data")
+    reading.main([str(folder / "natural-stories")])
+    told = capsys.readouterr().out
+    script = [sys.executable, str(folder / "score.py"), str(folder / "natural-stories" / "words.tsv")]
+    printed = subprocess.run(script, capture_output=True, text=True, check=True).stdout
+    baseline, points, nats = re.findall(r"\d+\.\d+", printed)
+    assert f"R^2 {baseline} %" in told
+    assert f"| trigrams | | +{points} | {nats} |" in told

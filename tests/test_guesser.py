@@ -134,7 +134,7 @@ def test_letters_beyond_the_class() -> None:
     words = lexicon()
     assert words.guesser is not None
     for word in ("wating", "unworag"):
-        by_class = words._signature_posterior[words._signature_row(word, False)]
+        by_class = words._signature_posterior[words.class_row(word, False)]
         product = by_class * np.exp(words.beyond_class(word, False))
         assert_allclose(product / product.sum(), words.guesser.guess(word, False, words.is_known), rtol=1e-6)
     assert not replace(words, guesser=None).beyond_class("wating", False).any()

@@ -1,4 +1,5 @@
-"""The README's commands and its Python, run as they stand there, in one folder; what they print is compared."""
+"""The commands and the Python of the README and of a tutorial, run as they stand there, each page in a folder of its
+own; what they print is compared."""
 
 from __future__ import annotations
 
@@ -14,20 +15,25 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+PAGES = {"README.md": 8, "docs/surprisal.md": 5}  # and how many commands each has, at least
 
 
 class Step(NamedTuple):
-    """A command, and what the README says that it prints."""
+    """A command, and what the page says that it prints."""
 
     command: str
     lines: list[str]
 
 
-def steps() -> list[Step]:
+def blocks(page: str) -> list[tuple[str, str]]:
+    """What a page has as code: the language, and the text."""
+    return re.findall(r"^```(\w*)\n(.*?)^```$", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
+
+
+def steps(page: str) -> list[Step]:
     """The commands after a `$`, each with the lines up to the next; one that goes on ends in a backslash."""
     listed: list[Step] = []
-    for language, block in BLOCKS:
+    for language, block in blocks(page):
         if language or not block.startswith("$ "):
             continue
         for part in re.split(r"^\$ ", block.replace("\\\n", ""), flags=re.MULTILINE)[1:]:
@@ -62,9 +68,14 @@ def matches(printed: list[str], expected: list[str]) -> bool:
     )
 
 
+@pytest.fixture(scope="module", params=sorted(PAGES))
+def page(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("readme")
+def folder(page: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp(Path(page).stem)
     (made / "src").symlink_to(ROOT / "src")
     return made
 
@@ -75,9 +86,9 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_the_commands_print_what_is_said(folder: Path) -> None:
-    listed = steps()
-    assert len(listed) >= 8
+def test_the_commands_print_what_is_said(page: str, folder: Path) -> None:
+    listed = steps(page)
+    assert len(listed) >= PAGES[page]
     for command, expected in listed:
         ran = run(command, folder)
         told = [line for line in ran.stderr.splitlines() if "compil" not in line]
@@ -86,12 +97,12 @@ def test_the_commands_print_what_is_said(folder: Path) -> None:
         assert matches(printed, expected), f"{command}\n{ran.stdout}{ran.stderr}"
 
 
-def test_the_python_runs_and_prints_what_is_said(folder: Path) -> None:
-    blocks = [block for language, block in BLOCKS if language == "python"]
-    assert blocks
-    ran = run(f"{sys.executable} - <<'END'\n{''.join(blocks)}\nEND", folder)
+def test_the_python_runs_and_prints_what_is_said(page: str, folder: Path) -> None:
+    code = "".join(block for language, block in blocks(page) if language == "python")
+    assert code
+    ran = run(f"{sys.executable} - <<'END'\n{code}\nEND", folder)
     assert ran.returncode == 0, ran.stderr
-    expected = re.findall(r"^print\(.*\)  # (.*)$", "".join(blocks), re.MULTILINE)
+    expected = re.findall(r"^print\(.*\)  # (.*)$", code, re.MULTILINE)
     printed = ran.stdout.splitlines()
     assert len(printed) >= len(expected)
     for comment in (comment.partition("  (")[0] for comment in expected):

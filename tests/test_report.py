@@ -185,7 +185,7 @@ def test_the_page_needs_nothing_but_itself() -> None:
     assert "default-src 'none'" in written
     assert "prefers-color-scheme: dark" in written
     assert Reader(written).links == set()
-    assert {path.name for path in TEMPLATES.iterdir()} == {"page.css", "page.html"}
+    assert {path.suffix for path in TEMPLATES.iterdir()} == {".css", ".html", ".svg"}
 
 
 # --- plots

@@ -36,6 +36,12 @@ COMMANDS = {
     "train": Command("train", "app", "Train a model on a treebank.", "latree train lvg train.mrg -o my.latree"),
     "parse": Command("parse", "parse", "Parse sentences.", "latree parse --tokenize story.txt > story.mrg"),
     "tag": Command("tag", "tag", "Tag the words of sentences.", "latree tag -m my.latree story.conllu"),
+    "surprisal": Command(
+        "surprisal",
+        "surprisal",
+        "Tell how surprising every word is after those before it.",
+        "latree surprisal --tokenize --words story.txt > story.tsv",
+    ),
     "tokenize": Command(
         "tokenize", "tokenize", "Split text into sentences and tokens.", "latree tokenize story.txt > story.tokens"
     ),

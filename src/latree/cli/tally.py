@@ -24,8 +24,9 @@ TOLD_ONE_BY_ONE = 5  # sentences
 class Tally:
     """Reports what was not plainly done, sentence by sentence, and sums it up at the end."""
 
-    def __init__(self, model: Model, inputs: Sequence[str] | None) -> None:
-        self.model = model
+    def __init__(self, model: Model, inputs: Sequence[str] | None, instead: str = "a stand-in") -> None:
+        """`instead` is what a sentence gets that has no analysis."""
+        self.model, self.instead = model, instead
         # How far it is would stand between what is typed, or between the results.
         self.quiet = sys.stdout.isatty() or ("-" in (inputs or ["-"]) and sys.stdin.isatty())
         self.count = Count("sentences")
@@ -50,7 +51,7 @@ class Tally:
         self.count.add()
         if analysis.status in ("recovered", "failed"):
             self.troubled += 1
-            note(f"sentence {self.count.done}: {analysis.status}: {analysis.reason}; a stand-in is given")
+            note(f"sentence {self.count.done}: {analysis.status}: {analysis.reason}; {self.instead} is given")
         words = [token for token in analysis.tokens if any(map(str.isalpha, token))]
         self._count_unknown(len(words), len(self.model.unknown(words)))
 
@@ -64,7 +65,7 @@ class Tally:
 
     def close(self) -> None:
         if self.troubled:
-            note(f"{self.troubled} of {self.count.done} sentences have a stand-in")
+            note(f"{self.troubled} of {self.count.done} sentences have {self.instead}")
         if self.guessed > TOLD_ONE_BY_ONE:
             note(f"{self.guessed} of {self.count.done} sentences are mostly of words that training never saw")
         if self.count.done > 1 and self.unknown > MOSTLY * self.words:

@@ -19,6 +19,7 @@ from latree.inference.results import OBJECTIVES, Analysis, Objective
 from latree.inference.sweep import sweep_inside
 from latree.jit import IN_MEMORY, place_of
 from latree.kinds.model import Model
+from latree.kinds.parser import Parser
 from latree.kinds.product.model import Product
 from latree.kinds.registry import TAGGER, all_kinds, kind_named, load, model_class
 from latree.kinds.svs.model import Svs
@@ -106,6 +107,8 @@ def use(model: Model) -> None:
                 for one in ask:
                     one.to_json()
     model.posteriors(words)
+    if isinstance(model, Parser) and kind_named(model.kind).generates:
+        model.surprisal(words)
     if isinstance(model, Svs):
         model.vectors(tree)
 

@@ -82,7 +82,7 @@ class Values(NamedTuple):
     tag: Floats  # [words, tags]
 
 
-class _Work(NamedTuple):
+class Work(NamedTuple):
     """The chart being filled, with the copies that matrix products want; or its outside values, laid out alike."""
 
     tag: Floats  # [words, tags]
@@ -101,7 +101,7 @@ class Chart(NamedTuple):
     root: float  # scaled value of the root: an inside times an outside divided by this is a posterior
     inside: Values
     grammar: ChartGrammar
-    work: _Work
+    work: Work
 
     @property
     def words(self) -> int:
@@ -143,7 +143,7 @@ def chart_grammar(grammar: Grammar, prob: Floats) -> ChartGrammar:
         tag_left.pairs,
         tag_right.pairs,
         links(binary & tag_l & tag_r, left - first_tag, right - first_tag),
-        *_unary_closure(grammar, prob),
+        *_chains(unary_closure(grammar, prob)),
     )
     tops = links(~binary & top & ~tag_l, left), links(~binary & top & tag_l, left - first_tag)
     return ChartGrammar(first_tag, len(grammar.symbols) - first_tag, rules, tag_left, tag_right, *tops)
@@ -167,21 +167,32 @@ def _columns(*columns: Longs | Ints) -> Ints:
     return np.ascontiguousarray(np.stack(columns, 1), np.int32)
 
 
-def _unary_closure(grammar: Grammar, prob: Floats) -> tuple[Links, Links]:
-    """sum over l = 0..unary_steps of U^l, with U[a, b] = P(a -> b); the root's own unary rules stand apart."""
-    size, first_tag = len(grammar.symbols), grammar.first_tag
-    step = np.zeros((size, size))
+def unary_closure(grammar: Grammar, prob: Floats) -> Floats:
+    """sum over l = 0..unary_steps of U^l, with U[a, b] = P(a -> b); the root's own unary rules stand apart.
+
+    A row for every inner symbol, a column for every symbol.
+    """
+    first_tag = grammar.first_tag
+    step = np.zeros((first_tag, len(grammar.symbols)))
     unary = (grammar.rules[:, 2] == NONE) & (grammar.rules[:, 0] != 0)
     step[grammar.rules[unary, 0], grammar.rules[unary, 1]] = prob[unary]
-    closure = np.eye(size)
+    closure = np.eye(*step.shape)
     for _ in range(grammar.unary_steps):
-        closure = np.eye(size) + step @ closure
+        closure = step[:, :first_tag] @ closure
+        closure[:, first_tag:] += step[:, first_tag:]
+        closure += np.eye(*step.shape)
+    return closure
+
+
+def _chains(closure: Floats) -> tuple[Links, Links]:
+    """The closure's cells, those from inner symbols and those from tags."""
+    inner = len(closure)
 
     def links(table: Floats) -> Links:
         a, b = np.nonzero(table)
         return Links(_columns(a, b), table[a, b])
 
-    return links(closure[:first_tag, :first_tag]), links(closure[:first_tag, first_tag:])
+    return links(closure[:, :inner]), links(closure[:, inner:])
 
 
 @kernel
@@ -270,37 +281,44 @@ def _product(inside: Floats, outside: Floats) -> float:
     return total
 
 
+@inner
+def fill_span(g: ChartRules, work: Work, splits: Floats, i: int, j: int) -> float:
+    """Fill base and top of words i to j - 1, given all spans inside; returns the sum over top."""
+    n, width = len(work.tag), j - i
+    c = cell(n, width, i)
+    base, top = work.base[c], work.top[c]
+    if width == 1:
+        _up(g.tag_chain.ends, g.tag_chain.prob, work.tag[i], top)
+    else:
+        if width == 2:
+            _tags_up(g.tag_both.ends, g.tag_both.prob, work.tag[i], work.tag[i + 1], base)
+        _up(g.tag_left, work.left[i], work.top[cell(n, width - 1, i + 1)], base)
+        _up(g.tag_right, work.right[j - 1], work.top[cell(n, width - 1, i)], base)
+        starting, ending = work.by_start[i, i + 1 : j], work.by_end[j, i + 1 : j]
+        _both_up(g.both, g.reach, starting, ending, splits, base)
+        _up(g.chain.ends, g.chain.prob, base, top)
+    for b in range(len(g.lefts)):
+        work.by_start[i, j, b] = top[g.lefts[b]]
+    for b in range(len(g.rights)):
+        work.by_end[j, i, b] = top[g.rights[b]]
+    return _sum(top)
+
+
 @kernel
-def _inside(g: ChartRules, work: _Work, splits: Floats, width: int) -> tuple[int, float]:
+def _inside(g: ChartRules, work: Work, splits: Floats, width: int) -> tuple[int, float]:
     """Fill base and top from a width on, until values drift; returns the last width and its largest sum."""
     n, big = len(work.tag), 1.0
     while width <= n:
         big = 0.0
         for i in range(n - width + 1):
-            c, j = cell(n, width, i), i + width
-            base, top = work.base[c], work.top[c]
-            if width == 1:
-                _up(g.tag_chain.ends, g.tag_chain.prob, work.tag[i], top)
-            else:
-                if width == 2:
-                    _tags_up(g.tag_both.ends, g.tag_both.prob, work.tag[i], work.tag[i + 1], base)
-                _up(g.tag_left, work.left[i], work.top[cell(n, width - 1, i + 1)], base)
-                _up(g.tag_right, work.right[j - 1], work.top[cell(n, width - 1, i)], base)
-                starting, ending = work.by_start[i, i + 1 : j], work.by_end[j, i + 1 : j]
-                _both_up(g.both, g.reach, starting, ending, splits, base)
-                _up(g.chain.ends, g.chain.prob, base, top)
-            for b in range(len(g.lefts)):
-                work.by_start[i, j, b] = top[g.lefts[b]]
-            for b in range(len(g.rights)):
-                work.by_end[j, i, b] = top[g.rights[b]]
-            big = max(big, _sum(top))
+            big = max(big, fill_span(g, work, splits, i, i + width))
         if width > 1 and big > 0.0 and not 1e-50 < big < 1e50:
             break
         width += 1
     return width, big
 
 
-def _rescale(work: _Work, width: int, log_factor: float) -> None:
+def _rescale(work: Work, width: int, log_factor: float) -> None:
     """Multiply every span of k words by exp(k * log_factor), up to the given width."""
     n = len(work.tag)
     for values in (work.tag, work.left, work.right):
@@ -357,7 +375,7 @@ def _tags_down(
 
 
 @kernel
-def _outside(g: ChartRules, work: _Work, out: _Work, mass: Floats, splits: Floats, limit: float) -> None:
+def _outside(g: ChartRules, work: Work, out: Work, mass: Floats, splits: Floats, limit: float) -> None:
     """Hand outside values down from the widest span, whose own are given; what is worth no more than `limit` is not."""
     n = len(work.tag)
     for k in range(n):
@@ -391,38 +409,42 @@ def _padded(size: Sizes) -> Sizes:
     return -(-size // _LANES) * _LANES
 
 
-def _work(g: ChartGrammar, tag: Floats) -> _Work:
-    """Make an empty chart of words with these weights of their tags."""
-    n, cells = len(tag), len(tag) * (len(tag) + 1) // 2
+def empty_work(g: ChartGrammar, words: int) -> Work:
+    """Make an empty chart of so many words."""
+    n, cells = words, words * (words + 1) // 2
     base, top = np.zeros((cells, g.inner)), np.zeros((cells, g.inner))
     by_start, by_end = np.zeros((n, n + 1, len(g.rules.lefts))), np.zeros((n + 1, n, _padded(len(g.rules.rights))))
-    work = _Work(
-        tag, base, top, by_start, by_end, *(np.zeros((n, len(p))) for p in (g.rules.tag_left, g.rules.tag_right))
-    )
-    _weigh(g.tag_left, tag, work.left)
-    _weigh(g.tag_right, tag, work.right)
-    return work
+    pairs = (np.zeros((n, len(p))) for p in (g.rules.tag_left, g.rules.tag_right))
+    return Work(np.zeros((n, g.tags)), base, top, by_start, by_end, *pairs)
 
 
-def _root_value(g: ChartGrammar, work: _Work) -> float:
-    value = work.base[-1, 0] + (g.top.prob * work.top[-1, g.top.ends[:, L]]).sum()
-    if len(work.tag) == 1:
+def weigh_tags(g: ChartGrammar, work: Work, words: slice) -> None:
+    """Weigh the rules with a tag on one side by the tags of some words, which are in the chart."""
+    _weigh(g.tag_left, work.tag[words], work.left[words])
+    _weigh(g.tag_right, work.tag[words], work.right[words])
+
+
+def root_value(g: ChartGrammar, work: Work, words: int) -> float:
+    """The root's value over the first so many words."""
+    whole = cell(len(work.tag), words, 0)
+    value = work.base[whole, 0] + (g.top.prob * work.top[whole, g.top.ends[:, L]]).sum()
+    if words == 1:
         value += (g.top_tag.prob * work.tag[0, g.top_tag.ends[:, L]]).sum()
     return float(value)
 
 
-def _splits(g: ChartGrammar) -> Floats:
+def room_for_splits(g: ChartGrammar) -> Floats:
     """Room for what two inner children make together."""
     return np.empty((len(g.rules.lefts), _padded(len(g.rules.rights))))
 
 
-def _outside_of(g: ChartGrammar, work: _Work, limit: float) -> _Work:
-    out = _Work(*(np.zeros_like(values) for values in work))
+def _outside_of(g: ChartGrammar, work: Work, limit: float) -> Work:
+    out = Work(*(np.zeros_like(values) for values in work))
     out.base[-1, 0] = 1.0  # the root's binary rules
     out.top[-1, g.top.ends[:, L]] += g.top.prob
     if len(work.tag) == 1:
         out.tag[0, g.top_tag.ends[:, L]] += g.top_tag.prob
-    _outside(g.rules, work, out, work.by_end.sum(2), _splits(g), limit)
+    _outside(g.rules, work, out, work.by_end.sum(2), room_for_splits(g), limit)
     _unweigh(g.tag_left, out.left, out.tag)
     _unweigh(g.tag_right, out.right, out.tag)
     return out
@@ -431,7 +453,9 @@ def _outside_of(g: ChartGrammar, work: _Work, limit: float) -> _Work:
 def fill_chart(grammar: ChartGrammar, emissions: Floats) -> Chart:
     """The chart of one sentence, given P(word | tag) for its words [words, tags]; every word needs some tag."""
     n, scale = len(emissions), emissions.max(1) * np.exp(-_DRIFT)
-    work, splits = _work(grammar, emissions / scale[:, None]), _splits(grammar)
+    work, splits = empty_work(grammar, n), room_for_splits(grammar)
+    work.tag[:] = emissions / scale[:, None]
+    weigh_tags(grammar, work, slice(n))
     width, drift = 0, 0.0
     while width < n:
         width, big = _inside(grammar.rules, work, splits, width + 1)
@@ -439,7 +463,7 @@ def fill_chart(grammar: ChartGrammar, emissions: Floats) -> Chart:
             change = -np.log(big) / width
             _rescale(work, width, change)
             drift += change
-    root = _root_value(grammar, work)
+    root = root_value(grammar, work, n)
     log_z = float(np.log(root) + np.log(scale).sum() - n * drift) if root > 0.0 else -np.inf
     return Chart(log_z, root, Values(work.base, work.top, work.tag), grammar, work)
 

@@ -54,9 +54,9 @@ class Analysis:
             **({"offsets": places} if places else {}),
             "status": self.status,
             "reason": self.reason,
-            "log_joint": _finite(self.log_joint),
-            "log_marginal": _finite(self.log_marginal),
-            "probability": _finite(self.probability),
+            "log_joint": finite(self.log_joint),
+            "log_marginal": finite(self.log_marginal),
+            "probability": finite(self.probability),
         }
 
 
@@ -113,5 +113,6 @@ class Tagging(Analysis):
         return super().to_json() | {"tags": list(self.tags), "confidences": list(self.confidences)}
 
 
-def _finite(value: float) -> float | None:
+def finite(value: float) -> float | None:
+    """A number, or None where it is none that JSON has."""
     return value if math.isfinite(value) else None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from latree.arrays import NONE
+from latree.arrays import NONE, Floats
 from latree.errors import LatreeError
 from latree.files import Arrays, Header
 from latree.inference.chart import Chart, ChartGrammar, chart_grammar, fill_chart
@@ -18,10 +18,14 @@ from latree.inference.forest import Forest, Piece, UnknownRuleError, assemble, f
 from latree.inference.grammar import Grammar, most_frequent_child, tagged_words
 from latree.inference.prune import Cascade, RuleFinder, prune, rule_finder
 from latree.inference.results import Constituent, Objective, Parse
+from latree.inference.subtypes import Cells, Layout
 from latree.kinds.fine_tags import FineTagger
 from latree.kinds.model import ForestModel, Sentence, Trouble, clipped
 from latree.kinds.options import TreeOptions
+from latree.kinds.registry import all_kinds, kind_named
 from latree.kinds.search import Attempt, Search
+from latree.kinds.surprisal import Predictor, Surprisal, unknowable
+from latree.lexicon.distribution import WordDistribution
 from latree.text.binary import Binarization, Node, undo
 from latree.text.formats import detect_format, read_trees
 from latree.text.labels import LabelRules
@@ -34,13 +38,14 @@ if TYPE_CHECKING:
 class Parser(ForestModel[Parse]):
     """Sentences in, trees out.  A subclass says how its weights come from a treebank."""
 
-    for_people = (*ForestModel.for_people, "log_prob_tree", "labels", "binarization")
+    for_people = (*ForestModel.for_people, "log_prob_tree", "surprisal", "labels", "binarization")
     labels: LabelRules
     binarization: Binarization
     cascade: Cascade | None = None  # how much is pruned, level by level; None: by one threshold
     chart: ChartGrammar  # the coarse grammar
     _find: RuleFinder
     _fine: FineTagger | None = None
+    _predictor: Predictor | None = None
 
     def __init__(self, options: Any = None, **changes: Any) -> None:
         super().__init__(options, **changes)
@@ -51,6 +56,7 @@ class Parser(ForestModel[Parse]):
     def prepare(self) -> None:
         """Add the tables of the coarse pass."""
         super().prepare()
+        self._predictor = None
         self.chart = chart_grammar(self.grammar, self.coarse_theta())
         self._find = rule_finder(self.grammar, self.coarse_theta())
 
@@ -97,6 +103,32 @@ class Parser(ForestModel[Parse]):
         except UnknownRuleError:
             return -np.inf
         return float(self.log_inside(forest, self.read(words))[0])
+
+    def surprisal(self, sentence: Sentence, *, reduction: bool = False) -> Surprisal:
+        """-log P(word | words before it) of every word, summed over all trees and subtypes (`kinds/surprisal.py`).
+
+        With `reduction` also by how much each lowers the entropy of derivations, which takes three times as long.
+        """
+        tokens = self.words_of(sentence)
+        if len(tokens) > self.max_length:
+            return unknowable(tokens, f"{len(tokens)} words; the limit is {self.max_length} (--max-length)")
+        told = self.predictor.surprisal(tokens)
+        return self.predictor.with_reduction(told) if reduction else told
+
+    @property
+    def predictor(self) -> Predictor:
+        """What tells of the next word; made when it is first asked for."""
+        if self._predictor is None:
+            if not kind_named(self.kind).generates:
+                able = " or ".join(kind.name for kind in all_kinds().values() if kind.generates)
+                raise LatreeError(f"surprisal takes the probabilities of a {able}; this is a {self.kind}")
+            layout, cells = Layout(self.grammar, self.widths()), Cells(self.tensors.place, self.tensors.value)
+            self._predictor = Predictor(layout, cells, WordDistribution(self.lexicon, self.word_mixing()))
+        return self._predictor
+
+    def word_mixing(self) -> Floats:
+        """[columns, columns] how much of each column's P(word | tag) goes into another's."""
+        return np.eye(self.lexicon.tags)
 
     def tree_forest(self, tree: Tree) -> tuple[Forest, list[str]]:
         """A tree as a forest with one derivation, and its words; `UnknownRuleError` where a rule is missing."""

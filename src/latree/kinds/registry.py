@@ -38,6 +38,7 @@ class Kind:
     report: str = "latree.kinds.report:report"  # the place of the function that makes a model's report
     multiplies: bool = False  # whether its parsers can be members of a product
     joins_pruner: bool = False  # whether it can decide together with its pruner, by the product of both
+    generates: bool = False  # whether its parsers' weights are probabilities of rules, which tell what word comes next
     pruners: tuple[str, ...] = ()  # the kinds whose code it may import, since its pruners are of these
 
     @property

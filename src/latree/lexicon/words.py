@@ -160,6 +160,10 @@ class Lexicon:
 
     # --- probabilities
 
+    def number(self, word: str) -> int | None:
+        """The number of a word of the vocabulary; None of any other."""
+        return self._index.get(word)
+
     def is_known(self, word: str) -> bool:
         """Whether training held the word, in this very spelling."""
         return word in self._index
@@ -245,7 +249,7 @@ class Lexicon:
     def _by_looks(self, word: str, first: bool) -> Floats:
         """P(t|w), [tags], of a word of which nothing is known but its letters: by its class, or for a tag as a whole
         by the guesser and for its subtypes by the class."""
-        by_class: Floats = self._signature_posterior[self._signature_row(word, first)]
+        by_class: Floats = self._signature_posterior[self.class_row(word, first)]
         if self.guesser is None:
             return by_class
         guess = self.guesser.guess(word, first, self.is_known)
@@ -259,13 +263,13 @@ class Lexicon:
         not; without a guesser nothing, [1]."""
         if self.guesser is None:
             return np.zeros(1)
-        by_class: Floats = self._signature_posterior[self._signature_row(word, first)]
+        by_class: Floats = self._signature_posterior[self.class_row(word, first)]
         by_tag = np.add.reduceat(by_class, self.tag_columns[:-1])
         odds = np.maximum(self.guesser.guess(word, first, self.is_known), _LEAST) / np.maximum(by_tag, _LEAST)
         return np.clip(np.log(odds), -_MOST_ODDS, _MOST_ODDS)
 
-    def _signature_row(self, word: str, first: bool) -> int:
-        """The row of a word's signature; the last row stands for signatures without counts."""
+    def class_row(self, word: str, first: bool) -> int:
+        """The row of a word's signature; the one after the last stands for signatures without counts."""
         return self._signature_index.get(self.signature(word, first), len(self.signatures))
 
     @cached_property

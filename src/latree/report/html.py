@@ -1,4 +1,5 @@
-"""A report as one page for a browser, which needs nothing but itself, runs no script and asks no network.
+"""A report as one page for a browser, which needs nothing but itself, runs no script and asks no network; or one of its
+plots as a picture.
 
 Templates and style stand in `templates/`; every text of the report is escaped on its way in.
 """
@@ -13,9 +14,10 @@ from markupsafe import Markup, escape
 
 from latree.report.plots import COLOURS, draw
 from latree.report.text import greatest, used_columns, written
-from latree.report.value import ARROW, Inline, Link, Report, Section, Strong, legible
+from latree.report.value import ARROW, Inline, Link, Plot, Report, Section, Strong, legible
 
 TEMPLATES = Path(__file__).parent / "templates"
+TITLE = 56  # pixels above a picture
 
 
 def page(report: Report) -> str:
@@ -24,12 +26,21 @@ def page(report: Report) -> str:
     groups: dict[str, list[Section]] = {}
     for section in report.sections:
         groups.setdefault(section.group, []).append(section)
-    style = Markup((TEMPLATES / "page.css").read_text(encoding="utf-8"))
     return (
         _environment()
         .get_template("page.html")
-        .render(report=report, groups=groups, most=max(sizes, default=1) or 1, style=style)
+        .render(report=report, groups=groups, most=max(sizes, default=1) or 1, style=_style("page.css", "plot.css"))
     )
+
+
+def picture(plot: Plot) -> str:
+    """A plot by itself, as SVG, with its title and what its colours stand for above it."""
+    template = _environment().get_template("plot.svg")
+    return template.render(drawing=draw(plot), title=plot.title, top=TITLE, style=_style("plot.css"))
+
+
+def _style(*names: str) -> Markup:
+    return Markup("".join((TEMPLATES / name).read_text(encoding="utf-8") for name in names))
 
 
 @cache

@@ -15,6 +15,7 @@ WIDTH, HEIGHT, MAP_HEIGHT = 760, 340, 460  # pixels
 LEFT, EDGE, MARGIN = 64, 28, 40  # room for the numbers of a chart, on its other sides, and around a map
 UPWARDS = (HEIGHT - 2 * EDGE, EDGE)  # where the lowest and the highest value of a chart lie
 LETTER, LINE = 7.0, 14.0  # of a label
+COLUMN = 54  # at least, under which a name is written
 LABELS, LONGEST = 16, 24  # labels of a map at most, and the letters of one
 COLOURS = 8
 
@@ -61,8 +62,9 @@ class Axis:
 def draw(plot: Plot) -> Drawing:
     """The shapes of a plot."""
     if isinstance(plot, Bars | Lines):
-        shapes = _bars(plot) if isinstance(plot, Bars) else _lines(plot)
-        return Drawing(HEIGHT, list(shapes), tuple((colour, name) for colour, name, _ in plot.series))
+        width = max(WIDTH, LEFT + EDGE + COLUMN * len(plot.names)) if isinstance(plot, Bars) else WIDTH
+        shapes = _bars(plot, width) if isinstance(plot, Bars) else _lines(plot)
+        return Drawing(HEIGHT, list(shapes), tuple((colour, name) for colour, name, _ in plot.series), width)
     if plot.measures is None:
         return Drawing(MAP_HEIGHT, list(_map(plot)))
     return Drawing(HEIGHT, list(_chart(plot.dots, *plot.measures)), plot.key)
@@ -84,18 +86,26 @@ def _chart(dots: Sequence[Dot], across: str, upwards: str) -> Iterator[Shape]:
     yield from (_circle(dot, x.pixel(math.log10(dot.x)), y.pixel(dot.y), 6.0, 1.0) for dot in dots)
 
 
-def _bars(bars: Bars) -> Iterator[Shape]:
-    y = Axis(0.0, 1.05 * max(max(values) for *_, values in bars.series), *UPWARDS)
-    yield from _levels(y, bars.unit)
-    step = (WIDTH - EDGE - LEFT) / len(bars.names)
-    wide = 0.8 * step / len(bars.series)
+def _bars(bars: Bars, width: int) -> Iterator[Shape]:
+    heights = zip(*(values for *_, values in bars.series), strict=True)
+    highest = max(sum(values) if bars.stacked else max(values) for values in heights)
+    y = Axis(0.0, 1.05 * highest or 1.0, *UPWARDS)
+    yield from _levels(y, bars.unit, width)
+    step = (width - EDGE - LEFT) / len(bars.names)
+    wide = 0.8 * step / (1 if bars.stacked else len(bars.series))
     for column, name in enumerate(bars.names):
-        left = LEFT + column * step + 0.1 * step
-        yield _text(left + 0.4 * step, HEIGHT - 1.3 * EDGE, name[:8], "middle")
-        for which, (colour, of, values) in enumerate(bars.series):
-            x, top = left + which * wide, y.pixel(values[column])
-            box = {"x": _px(x), "y": _px(top), "width": _px(wide), "height": _px(y.start - top)}
-            yield Shape("rect", _coloured(colour) | box, about=f"{of}, {name}: {values[column]:.1f} %")
+        x, below = LEFT + column * step + 0.1 * step, 0.0
+        yield _text(x + 0.4 * step, HEIGHT - 1.3 * EDGE, name[:8], "middle")
+        for colour, of, values in bars.series:
+            top, height = y.pixel(below + values[column]), y.start - y.pixel(values[column])
+            box = {"x": _px(x), "y": _px(top), "width": _px(wide), "height": _px(height)}
+            yield Shape("rect", _coloured(colour) | box, about=f"{of}, {name}: {values[column]:.1f} {_word(bars.unit)}")
+            x, below = (x, below + values[column]) if bars.stacked else (x + wide, 0.0)
+
+
+def _word(unit: str) -> str:
+    """What a number is of, in a word."""
+    return unit.partition(" ")[0]
 
 
 def _lines(lines: Lines) -> Iterator[Shape]:
@@ -118,11 +128,11 @@ def _lines(lines: Lines) -> Iterator[Shape]:
                 yield _circle(Dot(x, value, colour, f"{of}, {name}: {value:.2f}"), x, y.pixel(value), 4.0, 0.7)
 
 
-def _levels(y: Axis, unit: str) -> Iterator[Shape]:
+def _levels(y: Axis, unit: str, width: int = WIDTH) -> Iterator[Shape]:
     """Lines across the plot, with their values at the left, and what these are above."""
     for value in round_numbers(y.low, y.high):
         height = y.pixel(value)
-        yield Shape("path", {"d": f"M{LEFT} {height:.1f}H{WIDTH - EDGE}"})
+        yield Shape("path", {"d": f"M{LEFT} {height:.1f}H{width - EDGE}"})
         yield _text(LEFT - 8, height + 4, f"{value:g}", "end")
     yield _text(LEFT, 16, unit, "start")
 

@@ -127,12 +127,13 @@ class Scatter:
 
 @dataclass(frozen=True)
 class Bars:
-    """For each name a bar of every series, side by side."""
+    """For each name a bar of every series, side by side, or stacked where they are parts of a whole."""
 
     title: str
     unit: str
     names: tuple[str, ...]
     series: tuple[tuple[int, str, tuple[float, ...]], ...]  # colour, name, and a value for each of `names`
+    stacked: bool = False
 
 
 @dataclass(frozen=True)

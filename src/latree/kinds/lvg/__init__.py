@@ -146,4 +146,5 @@ KIND = Kind(
     parser="latree.kinds.lvg.model:Lvg",
     tagger="latree.kinds.lvg.model:LvgTagger",
     multiplies=True,
+    generates=True,
 )

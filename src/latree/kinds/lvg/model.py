@@ -134,6 +134,9 @@ class Subtyped(ForestModel[Any]):
         subtypes = self.lexicon.emissions(tokens) @ self._smoothing
         return Emissions(subtypes @ self.level(0).columns, subtypes)
 
+    def word_mixing(self) -> Floats:
+        return np.eye(self.lexicon.tags) @ self._smoothing
+
     def _unit_emissions(self, units: Sequence[tuple[str | None, str | None]]) -> Floats:
         return super()._unit_emissions(units) @ self._smoothing @ self.level(0).columns
 

@@ -10,4 +10,5 @@ KIND = Kind(
     "The treebank grammar: rules with their relative frequencies.",
     options=TreeOptions,
     parser="latree.kinds.pcfg.model:Pcfg",
+    generates=True,
 )
