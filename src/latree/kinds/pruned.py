@@ -82,12 +82,14 @@ class PrunedModel(ForestModel[Any]):
 
     def letters(self, words: Sequence[str]) -> Floats:
         """[words, tags] what the letters of words that go by their class say of their tags beyond it, as logs."""
-        table = np.zeros((len(words), len(self.grammar.tags)))
-        if self.heeds_letters:
-            for position, word in enumerate(words):
-                if self.lexical.by_class_alone(word):
-                    table[position] = self.pruner.lexicon.beyond_class(word, position == 0)
-        return table
+        return np.stack([self.letters_of_word(word, i == 0) for i, word in enumerate(words)])
+
+    def letters_of_word(self, word: str, first: bool) -> Floats:
+        """The same of one word, [tags]; `first` says that it opens its sentence."""
+        row = np.zeros(len(self.grammar.tags))
+        if self.heeds_letters and self.lexical.by_class_alone(word):
+            row += self.pruner.lexicon.beyond_class(word, first)
+        return row
 
     def letters_of_all(self, examples: Sequence[Example]) -> Potentials:
         """The same of some sentences laid end to end, as factors of their lexical entries."""
@@ -334,6 +336,9 @@ class PrunedTagger(PrunedModel, Tagger):
         entries = [i * len(self.grammar.tags) + tag for i, tag in enumerate(tags)]
         gold = gold_chain(self.rules, tags, entries)
         return Example(words, tags, gold._replace(entries=len(words) * len(self.grammar.tags)))
+
+    def coarse_all(self, reading: PrunedReading, first: Longs) -> tuple[Floats, Floats]:
+        return self.pruner.coarse_all(reading.pruner, first)
 
     def adopt(self, pruner: Tagger) -> None:
         super().adopt(pruner)

@@ -23,6 +23,7 @@ from latree.checks import integers
 from latree.files import Arrays, Header, ModelFile
 from latree.inference.forest import Forest, P, R, assemble
 from latree.inference.potentials import NO_POTENTIALS, Potentials
+from latree.jit import kernel
 from latree.kinds.pruned import Example, PrunedModel, PrunedReading, by_length
 from latree.lexicon.lexical_rules import LexicalRules
 
@@ -88,8 +89,8 @@ class SpanFeatures(ABC):
         return Spans(self.matrix(forest, words), forest.ends[:, P].copy())
 
     @abstractmethod
-    def of_words(self, unit: Longs, weights: Floats) -> Floats:
-        """[words, tags] logs of what the words of a sentence weigh, given the features' weights."""
+    def of_words(self, words: Words, weights: Floats) -> Floats:
+        """[words, tags] logs of what words weigh, given the features' weights."""
 
     @abstractmethod
     def of_items(self, forest: Forest, words: Words, weights: Floats) -> Floats:
@@ -110,8 +111,8 @@ class PhraseFeatures(SpanFeatures):
         kinds = ((first,), (last,), (before,), (after,), (before, first), (last, after), (length,))
         return items, self.numbered(kinds, forest.symbol[items].astype(np.int64))
 
-    def of_words(self, unit: Longs, weights: Floats) -> Floats:
-        return np.zeros((len(unit), 1))
+    def of_words(self, words: Words, weights: Floats) -> Floats:
+        return np.zeros((len(words.unit), 1))
 
     def of_items(self, forest: Forest, words: Words, weights: Floats) -> Floats:
         return np.asarray(self.matrix(forest, words) @ weights)
@@ -142,16 +143,36 @@ class WordFeatures(SpanFeatures):
         alone = ((before,), (after,), (around(-2),), (around(2),))
         return self.numbered((*alone, (before, word), (word, after), (before, after)), symbol)
 
-    def of_words(self, unit: Longs, weights: Floats) -> Floats:
-        words, tags = len(unit), self.symbols - 1  # symbol 0 is the root
-        place, symbol = np.repeat(np.arange(words), tags), np.tile(np.arange(1, tags + 1), words)
-        around = Around(unit, np.zeros_like(place), np.full_like(place, words), place[:, None], self.units)
-        row, feature = self.found(self._around(around, symbol))
-        logs: Floats = np.bincount(row, weights[feature], words * tags).astype(np.float64)  # of nothing it has integers
-        return logs.reshape(words, tags)
+    def of_words(self, words: Words, weights: Floats) -> Floats:
+        """Features of the same units differ in the symbol alone, and stand side by side."""
+        place, count = np.arange(len(words.unit)), np.diff(np.append(words.start, len(words.unit)))
+        begin = np.repeat(words.start, count)
+        around = Around(words.unit, begin, begin + np.repeat(count, count), place[:, None], self.units)
+        logs = np.zeros((len(place), self.symbols))
+        _add_weights(self.key, weights, self._around(around, np.zeros_like(place)), logs)
+        return logs[:, 1:]  # symbol 0 is the root
 
     def of_items(self, forest: Forest, words: Words, weights: Floats) -> Floats:
         return np.zeros(0)
+
+
+@kernel
+def _add_weights(key: Longs, weights: Floats, wanted: Longs, logs: Floats) -> None:
+    """Add to logs [words, symbols] the weights of all features whose numbers are those wanted [words, kinds], which are
+    those of symbol 0, or up to the last symbol more."""
+    words, symbols = logs.shape
+    for i in range(words):
+        for number in wanted[i]:
+            low, high = 0, len(key)
+            while low < high:
+                middle = (low + high) // 2
+                if key[middle] < number:
+                    low = middle + 1
+                else:
+                    high = middle
+            while low < len(key) and key[low] < number + symbols:
+                logs[i, key[low] - number] += weights[low]
+                low += 1
 
 
 class Around(NamedTuple):
@@ -207,6 +228,11 @@ class SpanReading(PrunedReading):
         return Words(self.unit, np.flatnonzero(self.place == 0))
 
 
+def places(sentences: Sequence[Sequence[str]]) -> Longs:
+    """Each word's place in its sentence, sentences laid end to end."""
+    return np.concatenate([np.arange(len(words)) for words in sentences])
+
+
 class SpanModel(PrunedModel):
     """A model whose spans may have weights of their own beside the rules'."""
 
@@ -230,23 +256,18 @@ class SpanModel(PrunedModel):
     def words_of_all(self, examples: Sequence[Example]) -> Words:
         return Words.of([one.words for one in examples], self.lexical)
 
-    def span_reading(self, tokens: Sequence[str]) -> tuple[Longs, Longs]:
-        """The units and places of a sentence's words."""
-        return self.lexical.units_of(tokens), np.arange(len(tokens))
-
     def potentials(self, forest: Forest, reading: Any) -> Potentials:
         """What every item's span weighs; what words weigh is in their readings."""
         if self.spans is None:
             return NO_POTENTIALS
         return Potentials(item=self.spans.of_items(forest, reading.words, self.span_weights))
 
-    def word_factors(self, tokens: Sequence[str]) -> Floats:
-        """[words, tags] logs of what words weigh under tags beside their own rules: their letters, and what stands
-        around them."""
-        letters = self.letters(tokens)
+    def around_words(self, unit: Longs, place: Longs) -> Floats:
+        """[words, tags], or [words, 1] where all are alike: logs of what words weigh by what stands around them, given
+        their units and each word's place in its sentence."""
         if self.spans is None:
-            return letters
-        return letters + self.spans.of_words(self.lexical.units_of(tokens), self.span_weights)
+            return np.zeros((len(unit), 1))
+        return self.spans.of_words(Words(unit, np.flatnonzero(place == 0)), self.span_weights)
 
     # -- files
 

@@ -105,24 +105,27 @@ class LexicalRules:
     def rules_of(self, tokens: Sequence[str], *, seen: bool = False) -> Longs:
         """The lexical rule of every word under every tag [words, tags], or only under those it was `seen` with; NONE
         where there is none."""
-        rows = self._rows if seen else self._open_rows
-        chosen = [self._row(rows, word, position == 0) for position, word in enumerate(tokens)]
-        if not seen:
-            for position, word in enumerate(tokens):
-                if word in self.rare:  # of its class's rules, those of its own tags
-                    seen_with = np.zeros(self.tags, bool)
-                    seen_with[list(self.rare[word])] = True
-                    chosen[position] = np.where(seen_with, chosen[position], self._rows[_ANY])
-        return np.stack(chosen)
+        return np.stack([self.rules_of_word(word, i == 0, seen=seen) for i, word in enumerate(tokens)])
+
+    def rules_of_word(self, word: str, first: bool, *, seen: bool = False) -> Longs:
+        """The lexical rule of a word under every tag [tags]; `first` says that it opens its sentence."""
+        row = self._row(self._rows if seen else self._open_rows, word, first)
+        if seen or word not in self.rare:
+            return row
+        seen_with = np.zeros(self.tags, bool)
+        seen_with[list(self.rare[word])] = True
+        return np.where(seen_with, row, self._rows[_ANY])  # of its class's rules, those of its own tags
 
     def units_of(self, tokens: Sequence[str]) -> Longs:
         """The unit that stands for each word: a frequent one for itself, another for its class or for all others."""
-        number, units = self._unit_number, []
-        for position, word in enumerate(tokens):
-            if word not in number or self._tokens[word] <= self.joined:
-                word = " " + self.scheme.signature(word, position == 0, self.is_known)
-            units.append(number.get(word, number[_ANY]))
-        return np.array(units, np.int64)
+        return np.array([self.unit_of_word(word, i == 0) for i, word in enumerate(tokens)], np.int64)
+
+    def unit_of_word(self, word: str, first: bool) -> int:
+        """The unit that stands for a word; `first` says that it opens its sentence."""
+        number = self._unit_number
+        if word not in number or self._tokens[word] <= self.joined:
+            word = " " + self.scheme.signature(word, first, self.is_known)
+        return number.get(word, number[_ANY])
 
     @cached_property
     def _unit_number(self) -> dict[str, int]:
@@ -130,9 +133,10 @@ class LexicalRules:
 
     def joined_rules_of(self, tokens: Sequence[str]) -> Longs:
         """The class's rule that stands beside a word's own under the tags it was seen with [words, tags]; else NONE."""
-        return np.stack([self._joined_row(word, position == 0) for position, word in enumerate(tokens)])
+        return np.stack([self.joined_rules_of_word(word, i == 0) for i, word in enumerate(tokens)])
 
-    def _joined_row(self, word: str, first: bool) -> Longs:
+    def joined_rules_of_word(self, word: str, first: bool) -> Longs:
+        """The same of one word, [tags]."""
         none = np.full(self.tags, NONE, np.int64)
         if word not in self._rows or word[:1] in ("", " ") or self._tokens[word] > self.joined:
             return none
@@ -142,7 +146,7 @@ class LexicalRules:
     @cached_property
     def joined_rule(self) -> Longs:
         """[rules] that which stands beside each within a sentence."""
-        return np.stack([self._joined_row(unit, False) for unit in self.units])[self.unit, self.tag]
+        return np.stack([self.joined_rules_of_word(unit, False) for unit in self.units])[self.unit, self.tag]
 
     def _row(self, rows: Mapping[str, Longs], word: str, first: bool) -> Longs:
         if word in rows:

@@ -35,8 +35,9 @@ from latree.kinds.options import TreeOptions
 from latree.kinds.parser import Parser
 from latree.kinds.pcfg.model import Pcfg
 from latree.kinds.pruned import Example, PrunedParser, PrunedTagger, by_length
-from latree.kinds.span_features import SpanModel, SpanReading, WordFeatures
+from latree.kinds.span_features import SpanModel, SpanReading, WordFeatures, places
 from latree.learning.loop import Progress, Training, train
+from latree.lexicon.kept_rows import KeptRows
 from latree.lexicon.lexical_rules import UNSEEN
 from latree.text.binary import Node
 
@@ -114,7 +115,9 @@ class GaussianModel(SpanModel):
 
     def _batch(self, examples: Sequence[Example]) -> Batch:
         gold, forest = self.forests(examples, self.options.looseness)
-        entry_rule = np.concatenate([self._rule_numbers(one.words, seen=True).ravel() for one in examples])
+        entry_rule = np.concatenate(
+            [self._rule_numbers(self.lexical.rules_of(one.words, seen=True)).ravel() for one in examples]
+        )
         if self.options.p_min is not None:  # low thresholds leave many dead ends: tags without a rule for their word
             forest = restrict(forest, global_rules(forest, entry_rule) != ABSENT)
         seen = [see(one, entry_rule, self.components.size, self.options.apart) for one in (gold, forest)]
@@ -126,16 +129,31 @@ class GaussianModel(SpanModel):
         words = self.words_of_all(examples)
         return batch._replace(spans=(self.spans.on(gold, words), self.spans.on(forest, words)))
 
-    def _rule_numbers(self, words: Sequence[str], *, seen: bool = False) -> Longs:
-        """[words, tags] the lexical rule of each, numbered after the grammar's rules; NONE where there is none."""
-        rules = self.lexical.rules_of(words, seen=seen)
+    def _rule_numbers(self, rules: Longs) -> Longs:
+        """Number lexical rules, or NONE, after the grammar's rules."""
         return np.where(rules == NONE, NONE, rules + len(self.grammar.rules))
 
     # -- search
 
     def read(self, tokens: Sequence[str]) -> GaussianReading:
-        rules = self._rule_numbers(tokens)
-        return GaussianReading(self.pruner.read(tokens), *self.span_reading(tokens), rules, self.word_factors(tokens))
+        return self.read_all([tokens])
+
+    def read_all(self, sentences: Sequence[Sequence[str]]) -> GaussianReading:
+        (rules, letters, units), place = self._word_rows.of(sentences), places(sentences)
+        unit = units.ravel()
+        factors = letters + self.around_words(unit, place)
+        return GaussianReading(self.pruner.read_all(sentences), unit, place, rules, factors)
+
+    def prepare(self) -> None:
+        super().prepare()
+        self._word_rows = KeptRows(self._read_word)
+
+    def _read_word(self, word: str, first: bool) -> tuple[Longs, Floats, Longs]:
+        rules, unit = (
+            self._rule_numbers(self.lexical.rules_of_word(word, first)),
+            self.lexical.unit_of_word(word, first),
+        )
+        return rules, self.letters_of_word(word, first), np.array([unit])
 
     def potentials(self, forest: Forest, reading: GaussianReading) -> Potentials:
         """What spans weigh, and words."""

@@ -18,9 +18,10 @@ from latree.errors import LatreeError
 from latree.files import Arrays, Header, ModelFile, part_of
 from latree.inference.decode import only
 from latree.inference.forest import Forest, thin
-from latree.inference.forms.multiscale import expanded
+from latree.inference.forms.multiscale import MultiScale, expanded
 from latree.inference.forms.sparse import Sparse, no_statistics, with_words
 from latree.inference.reading import Reading
+from latree.inference.sequences import Lattice, narrowed, subtype_chain
 from latree.inference.subtypes import MOST_SUBTYPES, Layout
 from latree.inference.viterbi import viterbi_edges
 from latree.kinds.lvg import LvgOptions
@@ -31,8 +32,9 @@ from latree.kinds.lvg_d.refinement import Refinement
 from latree.kinds.lvg_d.start import log_rules, log_words
 from latree.kinds.lvg_d.training import Legs
 from latree.kinds.pruned import Example, PrunedParser, PrunedTagger, by_length
-from latree.kinds.span_features import PhraseFeatures, SpanModel, SpanReading, WordFeatures
+from latree.kinds.span_features import PhraseFeatures, SpanModel, SpanReading, WordFeatures, places
 from latree.learning.loop import Training, train
+from latree.lexicon.kept_rows import KeptRows
 from latree.lexicon.lexical_rules import UNSEEN
 
 
@@ -112,21 +114,36 @@ class LoglinearModel(SpanModel):
     def prepare(self) -> None:
         """The weights, from what was learned."""
         self.learned: Weights = self.model.weights(self.delta)
+        self._word_rows = KeptRows(self._read_word)
 
     def widths(self) -> Longs:
         return self.size
 
     def read(self, tokens: Sequence[str]) -> LoglinearReading:
-        """A word weighs nothing under a tag that it cannot have."""
-        own, joined = self.lexical.rules_of(tokens), self.lexical.joined_rules_of(tokens)
+        return self.read_all([tokens])
+
+    def read_all(self, sentences: Sequence[Sequence[str]]) -> LoglinearReading:
+        (logs, units), place = self._word_rows.of(sentences), places(sentences)
+        unit = units.ravel()
+        around = self.around_words(unit, place)
+        logs += around[:, self._column_tag] if around.shape[1] > 1 else around
+        return LoglinearReading(self.pruner.read_all(sentences), unit, place, np.exp(logs))
+
+    @property
+    def _column_tag(self) -> Longs:
+        """[tags' subtypes laid end to end] the tag of each."""
         width = self.size[self.grammar.first_tag :]
-        tag, step = np.repeat(np.arange(len(width)), width), np.concatenate([np.arange(n) for n in width])
-        start = self.model.lexical_start
+        return np.repeat(np.arange(len(width)), width)
+
+    def _read_word(self, word: str, first: bool) -> tuple[Floats, Longs]:
+        """Log weights of a word by itself, -inf under a tag that it cannot have, and its unit."""
+        tag, start = self._column_tag, self.model.lexical_start
+        own, joined = self.lexical.rules_of_word(word, first)[tag], self.lexical.joined_rules_of_word(word, first)[tag]
+        subtype = np.arange(len(tag)) - self.model.layout.tag_columns[tag]
         lexical, change = np.append(self.learned.lexical, -np.inf), np.append(self.learned.change, 0.0)
-        first = np.where(own[:, tag] == NONE, NONE, start[own[:, tag]] + step)
-        second = np.where(joined[:, tag] == NONE, NONE, start[joined[:, tag]] + step)
-        weights = np.exp(lexical[first] + change[second] + self.word_factors(tokens)[:, tag])
-        return LoglinearReading(self.pruner.read(tokens), *self.span_reading(tokens), weights)
+        logs = lexical[np.where(own == NONE, NONE, start[own] + subtype)]
+        logs += change[np.where(joined == NONE, NONE, start[joined] + subtype)]
+        return logs + self.letters_of_word(word, first)[tag], np.array([self.lexical.unit_of_word(word, first)])
 
     def weights(self, reading: LoglinearReading) -> Any:
         return self.model.as_form(with_words(self.learned.cells, self.model.layout, reading.subtypes))
@@ -204,6 +221,17 @@ class LvgDTagger(LoglinearModel, PrunedTagger):
     kind = "lvg-d-tagger"
     span_features = WordFeatures
     pruner: LvgTagger
+
+    def prepare(self) -> None:
+        super().prepare()
+        blocks = self.learned.cells
+        cells = expanded(self.model.layout, MultiScale(blocks)) if self.model.in_blocks else blocks
+        self.subtype_chain = subtype_chain(self.model.layout, cells)
+
+    def narrow(self, lattice: Lattice, reading: LoglinearReading) -> Lattice:
+        """As `prune_further` does."""
+        sums = self.pruner.sum_sequences(lattice, reading.pruner)
+        return narrowed(lattice, sums, self.options.threshold)
 
     def make_pruner(self) -> LvgTagger:
         return LvgTagger(LvgOptions.for_tagger(**self.options.shared("subtypes")))
