@@ -29,8 +29,8 @@ class Lattice(NamedTuple):
     is_open: NDArray[np.bool_]  # [steps] whether it may be taken
 
     @property
-    def sentence_of_word(self) -> Longs:
-        return np.repeat(np.arange(len(self.sentence) - 1), np.diff(self.sentence))
+    def word_of_node(self) -> Longs:
+        return np.repeat(np.arange(len(self.word) - 1), np.diff(self.word))
 
 
 class SubtypeChain(NamedTuple):
@@ -357,19 +357,102 @@ def _best_before(lattice: Lattice, step: Floats, score: Floats, back: Longs, i: 
         e += ahead
 
 
-@kernel
-def chosen_steps(lattice: Lattice, chosen: Longs) -> Longs:
-    """[words] the step into each in the sequences of chosen nodes; NONE into first words."""
-    taken = np.full(len(chosen), NONE)
-    for i in range(1, len(chosen)):
-        if lattice.step[i + 1] > lattice.step[i] and chosen[i] != NONE:
-            ahead = lattice.word[i + 1] - lattice.word[i]
-            taken[i] = lattice.step[i] + (chosen[i - 1] - lattice.word[i - 1]) * ahead + chosen[i] - lattice.word[i]
-    return taken
-
-
 def only(lattice: Lattice, chosen: Longs) -> Lattice:
     """The lattice of one sequence a sentence, less the sentences that have none."""
     keep = np.zeros(len(lattice.tag), np.bool_)
     keep[chosen[chosen != NONE]] = True
     return _restricted(lattice, keep, lattice.is_open)
+
+
+# -- several opinions as one
+
+
+class Pooled(NamedTuple):
+    """The normalised geometric mean of several distributions over the sequences of a lattice, as `pooled` has it."""
+
+    sums: Sums
+    start: Floats  # [nodes] logs of the shares that sequences begin with
+    step: Floats  # [steps] logs of the shares of a node's steps
+    known: Floats  # [sentences] mean of the members' log Z, to which shares are added
+
+    def log_weights(self, lattice: Lattice, chosen: Longs) -> Floats:
+        """[sentences] log P(T, w) of the sequences of chosen nodes; -inf where a sentence has none."""
+        return self.known + _add_shares(lattice, chosen, self.start, self.step)
+
+
+def pool(lattice: Lattice, members: Sequence[Sums]) -> Pooled:
+    """Take each member by the Markov chain over the lattice that is nearest to it."""
+    source = _step_sources(lattice)
+    with np.errstate(divide="ignore"):
+        start = np.mean([np.log(one.node) for one in members], axis=0)
+        step = np.mean([np.log(_shares(one.step, one.node[source])) for one in members], axis=0)
+    known = np.mean([one.log_z for one in members], axis=0)
+    sums = _sum_shares(lattice, np.exp(start), np.exp(step))
+    return Pooled(sums._replace(log_z=known + sums.log_z), start, step, known)
+
+
+def _shares(part: Floats, whole: Floats) -> Floats:
+    share: Floats = np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+    return share
+
+
+@kernel
+def _step_sources(lattice: Lattice) -> Longs:
+    """[steps] the node that each leads away from."""
+    source, e = np.empty(len(lattice.is_open), np.int64), 0
+    for i in range(1, len(lattice.word) - 1):
+        if lattice.step[i + 1] > lattice.step[i]:
+            for m in range(lattice.word[i - 1], lattice.word[i]):
+                for _ in range(lattice.word[i], lattice.word[i + 1]):
+                    source[e] = m
+                    e += 1
+    return source
+
+
+@kernel
+def _sum_shares(lattice: Lattice, start: Floats, step: Floats) -> Sums:
+    """Sum over all sequences whose weights are products of shares."""
+    forward, backward, scale = np.zeros(len(start)), np.zeros(len(start)), np.ones(len(lattice.word) - 1)
+    log_z, posterior = np.zeros(len(lattice.sentence) - 1), np.zeros(len(step))
+    for k in range(len(log_z)):
+        first, last = lattice.sentence[k], lattice.sentence[k + 1]
+        for i in range(first, last):
+            here, end, before = lattice.word[i], lattice.word[i + 1], lattice.word[max(i - 1, first)]
+            if i == first:
+                forward[here:end] = start[here:end]
+            for e in range(lattice.step[i], lattice.step[i + 1]):
+                m, n = divmod(e - lattice.step[i], end - here)
+                forward[here + n] += forward[before + m] * step[e]
+            scale[i] = forward[here:end].sum()
+            forward[here:end] /= scale[i]
+            log_z[k] += np.log(scale[i])
+        if not np.isfinite(log_z[k]):
+            log_z[k] = -np.inf
+            continue
+        backward[lattice.word[last - 1] : lattice.word[last]] = 1.0
+        for back in range(last - first):
+            i = last - 1 - back
+            here, end, before = lattice.word[i], lattice.word[i + 1], lattice.word[max(i - 1, first)]
+            for e in range(lattice.step[i], lattice.step[i + 1]):
+                m, n = divmod(e - lattice.step[i], end - here)
+                part = step[e] * backward[here + n] / scale[i]
+                backward[before + m] += part
+                posterior[e] = forward[before + m] * part
+    return Sums(log_z, forward * backward, posterior)
+
+
+@kernel
+def _add_shares(lattice: Lattice, chosen: Longs, start: Floats, step: Floats) -> Floats:
+    """[sentences] the sum of the shares, as logs, of the sequences of chosen nodes."""
+    total = np.full(len(lattice.sentence) - 1, -np.inf)
+    for k in range(len(total)):
+        first, last = lattice.sentence[k], lattice.sentence[k + 1]
+        if chosen[first] == NONE:
+            continue
+        total[k] = start[chosen[first]]
+        for i in range(first + 1, last):
+            ahead = lattice.word[i + 1] - lattice.word[i]
+            total[k] += step[
+                lattice.step[i] + (chosen[i - 1] - lattice.word[i - 1]) * ahead + chosen[i] - lattice.word[i]
+            ]
+    return total

@@ -24,6 +24,7 @@ from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.inference.prune import Cascade
 from latree.inference.reading import Reading
 from latree.inference.sampling import Drawer
+from latree.inference.sequences import Lattice, Sums
 from latree.inference.trellis import chain_rules, gold_chain
 from latree.kinds.fine_tags import FineTagger
 from latree.kinds.model import ForestModel, Model, Trouble
@@ -339,6 +340,11 @@ class PrunedTagger(PrunedModel, Tagger):
 
     def coarse_all(self, reading: PrunedReading, first: Longs) -> tuple[Floats, Floats]:
         return self.pruner.coarse_all(reading.pruner, first)
+
+    def sequence_opinions(self, lattice: Lattice, reading: PrunedReading) -> Sequence[Sums]:
+        """The model's, and jointly also the pruner's."""
+        alone = super().sequence_opinions(lattice, reading)
+        return [*alone, *self.pruner.sequence_opinions(lattice, reading.pruner)] if self.joint else alone
 
     def adopt(self, pruner: Tagger) -> None:
         super().adopt(pruner)

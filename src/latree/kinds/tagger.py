@@ -23,6 +23,7 @@ from latree.inference.sequences import (
     likely_tags,
     log_z_of,
     only,
+    pool,
     subtype_chain,
     sum_sequences,
 )
@@ -149,9 +150,14 @@ class Tagger(ForestModel[Tagging]):
 
     # -- many sentences at once, without forests
 
+    @property
+    def needs_forests(self) -> bool:
+        """Whether the model does something that is done on forests alone."""
+        return False
+
     def _analyse_batch(self, batch: Sequence[Sentence], objective: Objective) -> list[Tagging]:
         """Tag sentences all at once; what is out of the ordinary goes the way of forests."""
-        if objective != "max-rule":
+        if objective != "max-rule" or self.needs_forests:
             return super()._analyse_batch(batch, objective)
         words = [self.words_of(sentence) for sentence in batch]
         usual = [k for k, tokens in enumerate(words) if 0 < len(tokens) <= self.max_length]
@@ -187,9 +193,18 @@ class Tagger(ForestModel[Tagging]):
 
     def tell(self, lattice: Lattice, reading: Any) -> Told:
         """The best sequences of a lattice, and their probabilities."""
-        sums = self.sum_sequences(lattice, reading)
-        chosen = best_nodes(lattice, [sums])
-        return Told(chosen, sums.node, sums.log_z, self.log_weights(only(lattice, chosen), reading))
+        opinions = self.sequence_opinions(lattice, reading)
+        chosen = best_nodes(lattice, opinions)
+        if len(opinions) == 1:
+            (sums,) = opinions
+            return Told(chosen, sums.node, sums.log_z, self.log_weights(only(lattice, chosen), reading))
+        together = pool(lattice, opinions)
+        sums = together.sums
+        return Told(chosen, sums.node, sums.log_z, together.log_weights(lattice, chosen))
+
+    def sequence_opinions(self, lattice: Lattice, reading: Any) -> Sequence[Sums]:
+        """What `opinions` are to forests: sums by each of the distributions that together choose a sequence."""
+        return [self.sum_sequences(lattice, reading)]
 
     def sum_sequences(self, lattice: Lattice, reading: Any) -> Sums:
         """Sums over all sequences of a lattice."""

@@ -22,9 +22,19 @@ from latree.files import Arrays, Header, ModelFile, part_of
 from latree.inference.forest import Forest, restrict
 from latree.inference.gaussian.mixtures import Components, Mixtures, no_statistics
 from latree.inference.gaussian.seen import Seen, infer_seen, log_z_seen, see
+from latree.inference.gaussian.sequences import (
+    GaussianChain,
+    Joints,
+    find_joints,
+    gaussian_chain,
+    log_z_of_mixtures,
+    no_moments,
+    sum_mixtures,
+)
 from latree.inference.gaussian.slots import ABSENT, global_rules
 from latree.inference.gaussian.sweeps import GaussianInference
 from latree.inference.potentials import Potentials
+from latree.inference.sequences import Lattice, Sums
 from latree.kinds.gm_lveg import GmLvegOptions
 from latree.kinds.gm_lveg.start import Cube, Start, from_subtypes, from_treebank, make_components
 from latree.kinds.gm_lveg.training import Batch, Epochs, component_limit
@@ -286,6 +296,7 @@ class GmLvegTagger(GaussianModel, PrunedTagger):
     kind = "gm-lveg-tagger"
     span_features = WordFeatures
     joint_by_score = True  # the HMM helps with some treebanks and hurts with others
+    _chain: tuple[Mixtures, GaussianChain] | None = None
 
     def make_pruner(self) -> Hmm:
         options = self.options
@@ -294,3 +305,29 @@ class GmLvegTagger(GaussianModel, PrunedTagger):
     def meetings(self) -> Longs:
         """On the vector of every tag, three slots meet: the transition's into it, the word's, and that out of it."""
         return np.append(np.zeros(len(self.grammar.rules), np.int64), np.full(len(self.lexical.tag), 3))
+
+    # -- search
+
+    @property
+    def needs_forests(self) -> bool:
+        """Where the components of messages are limited."""
+        return self.options.k_max > 0 or self.options.apart is not None
+
+    @property
+    def gaussian_chain(self) -> GaussianChain:
+        """The tables of the mixtures as they are now, made once."""
+        if self._chain is None or self._chain[0] is not self.mixtures:
+            self._chain = self.mixtures, gaussian_chain(self.rules, self.components, self.mixtures)
+        return self._chain[1]
+
+    def sum_sequences(self, lattice: Lattice, reading: GaussianReading) -> Sums:
+        chain = self.gaussian_chain
+        return sum_mixtures(chain, lattice, *self._meet(lattice, reading), no_moments(chain))
+
+    def log_weights(self, lattice: Lattice, reading: GaussianReading) -> Floats:
+        return log_z_of_mixtures(self.gaussian_chain, lattice, *self._meet(lattice, reading))
+
+    def _meet(self, lattice: Lattice, reading: GaussianReading) -> tuple[Joints, Floats]:
+        """What meets in a lattice, and the factors of its nodes."""
+        joints = find_joints(self.gaussian_chain, lattice, reading.rule)
+        return joints, reading.factors[lattice.word_of_node, lattice.tag]
