@@ -51,23 +51,26 @@ class Sums(NamedTuple):
 class Expected(NamedTuple):
     """How often the numbers of a `SubtypeChain` and its words are expected; without room (`NOTHING`) none is kept."""
 
-    start: Floats  # [columns]
-    step: Floats  # [columns, columns]
-    stop: Floats  # [columns]
+    step: Floats  # [1 + columns, 1 + columns] the first row begins sentences, and the first column ends them
     word: Floats  # [words, columns]
 
 
-NOTHING = Expected(np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0)))
+NOTHING = Expected(np.zeros((0, 0)), np.zeros((0, 0)))
 
 
 def subtype_chain(layout: Layout, cells: Sparse) -> SubtypeChain:
     """The tables of a grammar of tag bigrams, zero where there is no rule."""
-    rule, x, y, _ = layout.coordinates(cells.place)
-    parent, child = layout.grammar.rules[rule, :2].T
-    table = np.zeros((int(layout.offset[-1]),) * 2)  # the root's row begins sentences, and its column ends them
-    table[layout.offset[parent] + x, np.where(child == NONE, 0, layout.offset[child] + y)] = cells.value
+    table = np.zeros((int(layout.offset[-1]),) * 2)
+    table[cell_places(layout, cells.place)] = cells.value
     start, step, stop = (np.ascontiguousarray(part) for part in (table[0, 1:], table[1:, 1:], table[1:, 0]))
     return SubtypeChain(Chain(start, step, stop), layout.tag_columns)
+
+
+def cell_places(layout: Layout, place: Longs) -> tuple[Longs, Longs]:
+    """Rows and columns of cells in a table of all subtypes: the root's row begins sentences, and its column ends them."""
+    rule, x, y, _ = layout.coordinates(place)
+    parent, child = layout.grammar.rules[rule, :2].T
+    return layout.offset[parent] + x, np.where(child == NONE, 0, layout.offset[child] + y)
 
 
 # -- lattices
@@ -112,7 +115,7 @@ def narrowed(lattice: Lattice, sums: Sums, least: float) -> Lattice:
             is_open[lattice.step[first] : lattice.step[last]] = lattice.is_open[
                 lattice.step[first] : lattice.step[last]
             ]
-    return _restricted(lattice, keep, is_open)
+    return restricted(lattice, keep, is_open)
 
 
 @inner
@@ -133,8 +136,8 @@ def _is_passable(
 
 
 @kernel
-def _restricted(lattice: Lattice, keep: NDArray[np.bool_], is_open: NDArray[np.bool_]) -> Lattice:
-    """The lattice of the kept nodes."""
+def restricted(lattice: Lattice, keep: NDArray[np.bool_], is_open: NDArray[np.bool_]) -> Lattice:
+    """The lattice of the kept nodes, with these steps open."""
     word = np.zeros_like(lattice.word)
     for i in range(len(word) - 1):
         word[i + 1] = word[i] + keep[lattice.word[i] : lattice.word[i + 1]].sum()
@@ -243,7 +246,7 @@ def _backward(
 ) -> None:
     """Go back over every sentence that has a sequence; on the way fill the sums."""
     row, forward, scale = up.row, up.value, up.scale
-    backward, wanted = np.zeros_like(forward), len(expected.start) > 0
+    backward, wanted = np.zeros_like(forward), len(expected.step) > 0
     for k in range(len(sums.log_z)):
         if not np.isfinite(sums.log_z[k]):
             continue
@@ -259,9 +262,9 @@ def _backward(
                     if wanted:
                         expected.word[i, begin + x] += together
                         if i == first:
-                            expected.start[begin + x] += together
+                            expected.step[0, 1 + begin + x] += together
                         if i == last - 1:
-                            expected.stop[begin + x] += together
+                            expected.step[1 + begin + x, 0] += together
                     backward[row[n] + x] *= emissions[i, begin + x] / scale[i]
             if i > first:
                 _step_back(model, lattice, row, forward, backward, i, sums.step, expected.step)
@@ -308,7 +311,7 @@ def _step_back(
                     posterior[e] += here * total
                     if len(expected) > 0:
                         for x in range(size):
-                            expected[above + y, begin + x] += here * step[begin + x] * backward[at + x]
+                            expected[1 + above + y, 1 + begin + x] += here * step[begin + x] * backward[at + x]
             e += 1
 
 
@@ -357,11 +360,22 @@ def _best_before(lattice: Lattice, step: Floats, score: Floats, back: Longs, i: 
         e += ahead
 
 
+@kernel
+def chosen_steps(lattice: Lattice, chosen: Longs) -> Longs:
+    """[words] the step into each in the sequences of chosen nodes; NONE where there is none."""
+    taken = np.full(len(chosen), NONE)
+    for i in range(1, len(chosen)):
+        if lattice.step[i + 1] > lattice.step[i] and chosen[i] != NONE:
+            ahead = lattice.word[i + 1] - lattice.word[i]
+            taken[i] = lattice.step[i] + (chosen[i - 1] - lattice.word[i - 1]) * ahead + chosen[i] - lattice.word[i]
+    return taken
+
+
 def only(lattice: Lattice, chosen: Longs) -> Lattice:
     """The lattice of one sequence a sentence, less the sentences that have none."""
     keep = np.zeros(len(lattice.tag), np.bool_)
     keep[chosen[chosen != NONE]] = True
-    return _restricted(lattice, keep, lattice.is_open)
+    return restricted(lattice, keep, lattice.is_open)
 
 
 # -- several opinions as one
@@ -377,7 +391,11 @@ class Pooled(NamedTuple):
 
     def log_weights(self, lattice: Lattice, chosen: Longs) -> Floats:
         """[sentences] log P(T, w) of the sequences of chosen nodes; -inf where a sentence has none."""
-        return self.known + _add_shares(lattice, chosen, self.start, self.step)
+        taken = chosen_steps(lattice, chosen)
+        logs = np.where(
+            chosen == NONE, -np.inf, np.where(taken == NONE, self.start[chosen], np.append(self.step, 0.0)[taken])
+        )
+        return self.known + np.add.reduceat(logs, lattice.sentence[:-1])
 
 
 def pool(lattice: Lattice, members: Sequence[Sums]) -> Pooled:
@@ -439,20 +457,3 @@ def _sum_shares(lattice: Lattice, start: Floats, step: Floats) -> Sums:
                 backward[before + m] += part
                 posterior[e] = forward[before + m] * part
     return Sums(log_z, forward * backward, posterior)
-
-
-@kernel
-def _add_shares(lattice: Lattice, chosen: Longs, start: Floats, step: Floats) -> Floats:
-    """[sentences] the sum of the shares, as logs, of the sequences of chosen nodes."""
-    total = np.full(len(lattice.sentence) - 1, -np.inf)
-    for k in range(len(total)):
-        first, last = lattice.sentence[k], lattice.sentence[k + 1]
-        if chosen[first] == NONE:
-            continue
-        total[k] = start[chosen[first]]
-        for i in range(first + 1, last):
-            ahead = lattice.word[i + 1] - lattice.word[i]
-            total[k] += step[
-                lattice.step[i] + (chosen[i - 1] - lattice.word[i - 1]) * ahead + chosen[i] - lattice.word[i]
-            ]
-    return total

@@ -13,18 +13,27 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from latree.arrays import Floats, Longs
+from latree.arrays import NONE, Floats, Longs, starts
 from latree.errors import LatreeError
 from latree.files import Arrays, Header, ModelFile, part_of
-from latree.inference.forest import Forest, Piece, UnknownRuleError, anchors, assemble, from_trees
+from latree.inference.forest import Forest, Piece, UnknownRuleError, anchors, assemble, from_trees, thin
 from latree.inference.grammar import inner_nodes, tagged_words
 from latree.inference.pooled import Posteriors
 from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.inference.prune import Cascade
 from latree.inference.reading import Reading
 from latree.inference.sampling import Drawer
-from latree.inference.sequences import Lattice, Sums
+from latree.inference.sequences import (
+    Lattice,
+    Sums,
+    chosen_steps,
+    likely_tags,
+    narrowed,
+    only,
+    restricted,
+)
 from latree.inference.trellis import chain_rules, gold_chain
 from latree.kinds.fine_tags import FineTagger
 from latree.kinds.model import ForestModel, Model, Trouble
@@ -157,8 +166,20 @@ class PrunedModel(ForestModel[Any]):
     def prune_further(
         self, forest: Forest, reading: Reading, looseness: float, gold: tuple[Longs, int] | None
     ) -> Forest:
-        """What is pruned after the coarse pass, in training and in parsing alike; the reading is the pruner's."""
-        return self.pruner.refine(forest, reading, looseness, gold)
+        """What is pruned after the coarse pass, in training and in parsing alike; the reading is the pruner's.
+
+        After its own cascade, edges of small posterior under its full grammar go.
+        """
+        forest = self.pruner.refine(forest, reading, looseness, gold)
+        if self.edge_threshold == 0.0:
+            return forest
+        posterior = self.pruner.infer(forest, reading).posterior
+        return thin(forest, posterior >= self.edge_threshold * looseness, gold)
+
+    @property
+    def edge_threshold(self) -> float:
+        """The posterior under the pruner below which edges are dropped; 0: none is."""
+        return 0.0
 
     # -- search
 
@@ -340,6 +361,44 @@ class PrunedTagger(PrunedModel, Tagger):
 
     def coarse_all(self, reading: PrunedReading, first: Longs) -> tuple[Floats, Floats]:
         return self.pruner.coarse_all(reading.pruner, first)
+
+    def narrow(self, lattice: Lattice, reading: PrunedReading) -> Lattice:
+        """As `prune_further` does."""
+        if self.edge_threshold == 0.0:
+            return lattice
+        return narrowed(lattice, self.pruner.sum_sequences(lattice, reading.pruner), self.edge_threshold)
+
+    def lattices(
+        self, examples: Sequence[Example], has_rule: NDArray[np.bool_], looseness: float = 1.0
+    ) -> tuple[Lattice, Lattice]:
+        """What `forests` are, as lattices, for training on sequences: the gold tags, and what the pruner leaves with
+        the gold kept.  Tags that a word has no rule for [words, tags] are left out."""
+        reading, first = (
+            self.pruner.read_all([one.words for one in examples]),
+            starts([len(one.words) for one in examples]),
+        )
+        _, posterior = self.pruner.coarse_all(reading, first)
+        gold = np.concatenate([one.tags for one in examples])
+        least = self._thresholds(examples, posterior[np.arange(len(gold)), gold], first, looseness)
+        lattice = likely_tags(first, np.where(posterior >= least[:, None], posterior, 0.0), 0.0)
+        chosen = np.flatnonzero(lattice.tag == gold[lattice.word_of_node])
+        if self.edge_threshold > 0.0:
+            sums, steps = self.pruner.sum_sequences(lattice, reading), chosen_steps(lattice, chosen)
+            sums.node[chosen] = sums.step[steps[steps != NONE]] = np.inf  # these are kept
+            lattice = narrowed(lattice, sums, self.edge_threshold * looseness)
+        lattice = restricted(lattice, has_rule[lattice.word_of_node, lattice.tag], lattice.is_open)
+        return only(lattice, np.flatnonzero(lattice.tag == gold[lattice.word_of_node])), lattice
+
+    def _thresholds(self, examples: Sequence[Example], posterior: Floats, first: Longs, looseness: float) -> Floats:
+        """[words] thresholds so low that all gold tags of a sentence are among what is left, given their posteriors."""
+        lowest = np.minimum.reduceat(posterior, first[:-1])
+        if not lowest.all():
+            words = examples[int(np.argmin(lowest))].words
+            raise LatreeError(f"the pruner does not derive the gold analysis of: {' '.join(words)}")
+        least = np.full(len(lowest), self.pruner.threshold * looseness)
+        while (high := least > lowest).any():
+            least[high] = np.where(least[high] > 1e-15, least[high] * 1e-2, 0.0)
+        return np.repeat(least, np.diff(first))
 
     def sequence_opinions(self, lattice: Lattice, reading: PrunedReading) -> Sequence[Sums]:
         """The model's, and jointly also the pruner's."""

@@ -23,6 +23,7 @@ from latree.checks import integers
 from latree.files import Arrays, Header, ModelFile
 from latree.inference.forest import Forest, P, R, assemble
 from latree.inference.potentials import NO_POTENTIALS, Potentials
+from latree.inference.sequences import Lattice
 from latree.jit import kernel
 from latree.kinds.pruned import Example, PrunedModel, PrunedReading, by_length
 from latree.lexicon.lexical_rules import LexicalRules
@@ -154,6 +155,16 @@ class WordFeatures(SpanFeatures):
 
     def of_items(self, forest: Forest, words: Words, weights: Floats) -> Floats:
         return np.zeros(0)
+
+    def on_nodes(self, lattice: Lattice, words: Words) -> Spans:
+        """What the words of a lattice have under each of its tags."""
+        place = lattice.word_of_node
+        ends = np.repeat(lattice.sentence[1:], np.diff(lattice.sentence))[place]
+        begin = np.repeat(lattice.sentence[:-1], np.diff(lattice.sentence))[place]
+        around = Around(words.unit, begin, ends, place[:, None], self.units)
+        row, feature = self.found(self._around(around, lattice.tag + 1))
+        matrix = csr_array((np.ones(len(row)), (row, feature)), shape=(len(place), len(self.key)))
+        return Spans(matrix, np.arange(len(place), dtype=np.int32))
 
 
 @kernel

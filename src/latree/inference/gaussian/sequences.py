@@ -32,9 +32,7 @@ from latree.jit import inner, kernel
 class GaussianChain(NamedTuple):
     """A bigram model of mixtures, as products of Gaussians want it."""
 
-    start: Ints  # [tags] rules
-    step: Ints  # [tags, tags]
-    stop: Ints  # [tags]
+    rules: ChainRules
     first: Longs  # [rules + 1] first component of each rule; lexical rules are numbered after the grammar's
     slot: Ints  # [components, 3]
     rho: Floats  # [components]
@@ -44,7 +42,7 @@ class GaussianChain(NamedTuple):
 
 
 class Joints(NamedTuple):
-    """What meets where: integers, made once for a lattice.
+    """What meets where: integers, made once for a lattice and numbers of components.
 
     A joint is an edge of a lattice with its rule: a step, the beginning of a sentence, or its end.
     """
@@ -77,7 +75,7 @@ def gaussian_chain(rules: ChainRules, components: Components, weights: Mixtures)
     logs = np.log(precision / (2.0 * np.pi)).sum(1) * (dims / precision.shape[1])
     constant = 0.5 * (logs - (pull * weights.mean).sum(1))
     tables = (np.exp(weights.log_rho), precision, pull, constant)
-    return GaussianChain(rules.start, rules.step, rules.stop, components.first, components.slot, *tables)
+    return GaussianChain(rules, components.first, components.slot, *tables)
 
 
 def no_moments(chain: GaussianChain) -> Moments:
@@ -104,8 +102,8 @@ def gradient(chain: GaussianChain, weights: Mixtures, moments: Moments) -> Mixtu
 
 
 @kernel
-def find_joints(chain: GaussianChain, lattice: Lattice, word_rule: Longs) -> Joints:
-    """Find what meets at every node of a lattice; `word_rule` [words, tags] has the lexical rules, or NONE."""
+def find_joints(rules: ChainRules, first_component: Longs, lattice: Lattice, word_rule: Longs) -> Joints:
+    """Find what meets at every node of a lattice; `word_rule` [nodes] has the lexical rules, or NONE."""
     nodes, sentences = len(lattice.tag), len(lattice.sentence) - 1
     steps, ends = len(lattice.is_open), 0
     for k in range(sentences):
@@ -114,52 +112,55 @@ def find_joints(chain: GaussianChain, lattice: Lattice, word_rule: Longs) -> Joi
     rule, at = np.full(steps + ends, NONE), np.zeros(steps + ends + 1, np.int64)
     in_start, into = np.zeros(nodes + 1, np.int64), np.empty(steps + ends, np.int64)
     out_start, out = np.zeros(nodes + 1, np.int64), np.empty(steps + ends, np.int64)
-    rules, joint = np.empty(nodes, np.int64), steps
+    joint = steps
     for k in range(sentences):
         first, last = lattice.sentence[k], lattice.sentence[k + 1] - 1
         for i in range(first, last + 1):
             for n in range(lattice.word[i], lattice.word[i + 1]):
                 tag = lattice.tag[n]
-                rules[n] = word_rule[i, tag]
                 in_start[n + 1], out_start[n + 1] = in_start[n], out_start[n]
                 if i == first:
-                    rule[joint], into[in_start[n]] = chain.start[tag], joint
+                    rule[joint], into[in_start[n]] = rules.start[tag], joint
                     in_start[n + 1] += 1
                     joint += 1
                 else:
-                    _steps_into(chain, lattice, i, n, rule, in_start, into)
+                    _steps_into(rules, lattice, i, n, rule, in_start, into)
                 if i == last:
-                    rule[joint], out[out_start[n]] = chain.stop[tag], joint
+                    rule[joint], out[out_start[n]] = rules.stop[tag], joint
                     out_start[n + 1] += 1
                     joint += 1
                 else:
-                    _steps_out_of(chain, lattice, i, n, out_start, out)
+                    _steps_out_of(rules, lattice, i, n, out_start, out)
     for j in range(len(rule)):
-        at[j + 1] = at[j] + (chain.first[rule[j] + 1] - chain.first[rule[j]] if rule[j] != NONE else 0)
-    cell_at, widest = _count_cells(chain, rules, at, in_start, into, out_start, out)
-    return Joints(rule, at, in_start, into, out_start, out, rules, cell_at, widest)
+        at[j + 1] = at[j] + _size(first_component, rule[j])
+    cell_at, widest = _count_cells(first_component, word_rule, at, in_start, into, out_start, out)
+    return Joints(rule, at, in_start, into, out_start, out, word_rule, cell_at, widest)
 
 
 @inner
-def _steps_into(
-    chain: GaussianChain, lattice: Lattice, i: int, n: int, rule: Longs, in_start: Longs, into: Longs
-) -> None:
+def _size(first_component: Longs, rule: int) -> int:
+    """How many components a rule has."""
+    return first_component[rule + 1] - first_component[rule] if rule != NONE else 0
+
+
+@inner
+def _steps_into(rules: ChainRules, lattice: Lattice, i: int, n: int, rule: Longs, in_start: Longs, into: Longs) -> None:
     """Add the open steps into node n of word i."""
     ahead, e = lattice.word[i + 1] - lattice.word[i], lattice.step[i] + n - lattice.word[i]
     for m in range(lattice.word[i - 1], lattice.word[i]):
-        if lattice.is_open[e] and chain.step[lattice.tag[m], lattice.tag[n]] != NONE:
-            rule[e], into[in_start[n + 1]] = chain.step[lattice.tag[m], lattice.tag[n]], e
+        if lattice.is_open[e] and rules.step[lattice.tag[m], lattice.tag[n]] != NONE:
+            rule[e], into[in_start[n + 1]] = rules.step[lattice.tag[m], lattice.tag[n]], e
             in_start[n + 1] += 1
         e += ahead
 
 
 @inner
-def _steps_out_of(chain: GaussianChain, lattice: Lattice, i: int, n: int, out_start: Longs, out: Longs) -> None:
+def _steps_out_of(rules: ChainRules, lattice: Lattice, i: int, n: int, out_start: Longs, out: Longs) -> None:
     """Add the open steps out of node n of word i."""
     ahead = lattice.word[i + 2] - lattice.word[i + 1]
     e = lattice.step[i + 1] + (n - lattice.word[i]) * ahead
     for m in range(lattice.word[i + 1], lattice.word[i + 2]):
-        if lattice.is_open[e] and chain.step[lattice.tag[n], lattice.tag[m]] != NONE:
+        if lattice.is_open[e] and rules.step[lattice.tag[n], lattice.tag[m]] != NONE:
             out[out_start[n + 1]] = e
             out_start[n + 1] += 1
         e += 1
@@ -167,18 +168,17 @@ def _steps_out_of(chain: GaussianChain, lattice: Lattice, i: int, n: int, out_st
 
 @inner
 def _count_cells(
-    chain: GaussianChain, rules: Longs, at: Longs, in_start: Longs, into: Longs, out_start: Longs, out: Longs
+    first_component: Longs, word_rule: Longs, at: Longs, in_start: Longs, into: Longs, out_start: Longs, out: Longs
 ) -> tuple[Longs, int]:
     """Where the cells of each node begin, and the most components on one side of a node."""
-    cell_at, widest = np.zeros(len(rules) + 1, np.int64), 1
-    for n in range(len(rules)):
+    cell_at, widest = np.zeros(len(word_rule) + 1, np.int64), 1
+    for n in range(len(word_rule)):
         ins, outs = 0, 0
         for joint in into[in_start[n] : in_start[n + 1]]:
             ins += at[joint + 1] - at[joint]
         for joint in out[out_start[n] : out_start[n + 1]]:
             outs += at[joint + 1] - at[joint]
-        words = chain.first[rules[n] + 1] - chain.first[rules[n]] if rules[n] != NONE else 0
-        cell_at[n + 1] = cell_at[n] + words * ins * outs
+        cell_at[n + 1] = cell_at[n] + _size(first_component, word_rule[n]) * ins * outs
         widest = max(widest, ins, outs)
     return cell_at, widest
 
@@ -250,7 +250,8 @@ def _go_forward(chain: GaussianChain, lattice: Lattice, joints: Joints, factors:
     """Fill the values, word by word; log Z of every sentence."""
     log_z, forward = np.zeros(len(lattice.sentence) - 1), values.forward
     ins, outs = _make_room(chain, joints.widest), _make_room(chain, joints.widest)
-    square, bits = np.empty(joints.widest), np.empty(joints.widest, np.int64)
+    most = np.max(np.diff(joints.cell_at)) if len(joints.word_rule) > 0 else 0
+    square, bits, norm = np.empty(most), np.empty(most, np.int64), np.empty(joints.widest)
     for k in range(len(log_z)):
         first, last = lattice.sentence[k], lattice.sentence[k + 1]
         for n in range(lattice.word[first], lattice.word[first + 1]):
@@ -266,7 +267,7 @@ def _go_forward(chain: GaussianChain, lattice: Lattice, joints: Joints, factors:
                 many = _fill_room(chain, joints, joints.into[joints.in_start[n] : joints.in_start[n + 1]], L, ins)
                 more = _fill_room(chain, joints, joints.out[joints.out_start[n] : joints.out_start[n + 1]], P, outs)
                 weight = np.exp(factors[n] - shift)
-                _fill_cells(chain, joints, n, weight, ins, many, outs, more, values.cell, square, bits)
+                _fill_cells(chain, joints, n, weight, ins, many, outs, more, values.cell, square, bits, norm)
                 total += _pass_on(chain, joints, n, ins, many, outs, more, values)
             values.scale[i] = total
             log_z[k] += shift + np.log(total)
@@ -290,30 +291,47 @@ def _fill_cells(
     cell: Floats,
     square: Floats,
     bits: Longs,
+    norm: Floats,
 ) -> None:
     """G of all triples that meet at a node, times rho of the word and its weight."""
-    dims, wide, at = len(outs.pull), len(outs.precision), joints.cell_at[n]
-    if joints.cell_at[n + 1] == at:
+    dims, wide, at = len(outs.pull), len(outs.precision), 0
+    block = cell[joints.cell_at[n] : joints.cell_at[n + 1]]
+    if len(block) == 0:
         return
     rule = joints.word_rule[n]
     for w in range(chain.first[rule], chain.first[rule + 1]):
         slot = chain.slot[w, P]
+        scale = (weight * chain.rho[w]) ** 2 * (2.0 * np.pi) ** dims
         for j in range(many):
-            row = cell[at : at + more]
-            constant = chain.constant[slot] + ins.constant[j]
+            exponent, product, constant = block[at:], square[at:], chain.constant[slot] + ins.constant[j]
             for k in range(more):
-                row[k], square[k] = constant + outs.constant[k], 1.0
-            for x in range(dims):
-                y = min(x, wide - 1)
-                pull, precision = chain.pull[slot, x] + ins.pull[x, j], chain.precision[slot, y] + ins.precision[y, j]
+                exponent[k], product[k] = constant + outs.constant[k], scale
+            for y in range(wide):
+                first, last = (y, y + 1) if wide > 1 else (0, dims)
+                _square_norms(chain.pull[slot], ins.pull[:, j], outs.pull, first, last, more, norm)
+                precision, theirs = chain.precision[slot, y] + ins.precision[y, j], outs.precision[y]
                 for k in range(more):
-                    together, inverse = pull + outs.pull[x, k], 1.0 / (precision + outs.precision[y, k])
-                    row[k] += 0.5 * together * together * inverse
-                    square[k] *= 2.0 * np.pi * inverse
-            exponentials(row, more, bits)
-            for k in range(more):
-                row[k] *= weight * chain.rho[w] * np.sqrt(square[k])
+                    inverse = 1.0 / (precision + theirs[k])
+                    exponent[k] += 0.5 * norm[k] * inverse
+                    norm[k] = inverse
+                for _ in range(first, last):
+                    for k in range(more):
+                        product[k] *= norm[k]
             at += more
+    exponentials(block, at, bits)
+    for c in range(at):
+        block[c] *= np.sqrt(square[c])
+
+
+@inner
+def _square_norms(word: Floats, into: Floats, out: Floats, first: int, last: int, more: int, norm: Floats) -> None:
+    """eta^2 in the dimensions first..last, for all that goes out."""
+    for k in range(more):
+        norm[k] = 0.0
+    for x in range(first, last):
+        pull, theirs = word[x] + into[x], out[x]
+        for k in range(more):
+            norm[k] += (pull + theirs[k]) ** 2
 
 
 @inner
@@ -399,7 +417,7 @@ def _add_moments(
 ) -> None:
     """Add the moments of a node's latent vector to those of the three Gaussians of each cell."""
     dims, wide, at = len(outs.pull), len(outs.precision), joints.cell_at[n]
-    rule, expected = joints.word_rule[n], np.empty(more)
+    rule, expected, inverse = joints.word_rule[n], np.empty(more), np.empty(more)
     of_outs = Moments(np.zeros(0), np.zeros(more), np.zeros((dims, more)), np.zeros((wide, more)))
     for w in range(chain.first[rule] if rule != NONE else 0, chain.first[rule + 1] if rule != NONE else 0):
         word = chain.slot[w, P]
@@ -413,20 +431,18 @@ def _add_moments(
             moments.count[w] += total
             moments.zeroth[word] += total
             moments.zeroth[into] += total
-            for x in range(dims):
-                y, mean, power = min(x, wide - 1), 0.0, 0.0
-                pull, precision = chain.pull[word, x] + ins.pull[x, j], chain.precision[word, y] + ins.precision[y, j]
+            for y in range(wide):
+                precision, theirs = chain.precision[word, y] + ins.precision[y, j], outs.precision[y]
                 for k in range(more):
-                    inverse = 1.0 / (precision + outs.precision[y, k])
-                    mu = (pull + outs.pull[x, k]) * inverse
-                    once, twice = expected[k] * mu, expected[k] * (mu * mu + inverse)
-                    of_outs.first[x, k] += once
-                    of_outs.second[y, k] += twice
-                    mean += once
-                    power += twice
-                for slot in (word, into):
-                    moments.first[slot, x] += mean
-                    moments.second[slot, y] += power
+                    inverse[k] = 1.0 / (precision + theirs[k])
+                for x in range(y if wide > 1 else 0, y + 1 if wide > 1 else dims):
+                    pull = chain.pull[word, x] + ins.pull[x, j]
+                    mean, power = _add_powers(
+                        pull, outs.pull[x], inverse, expected, of_outs.first[x], of_outs.second[y], more
+                    )
+                    for slot in (word, into):
+                        moments.first[slot, x] += mean
+                        moments.second[slot, y] += power
     for k in range(more):
         slot = chain.slot[outs.component[k], P]
         moments.zeroth[slot] += of_outs.zeroth[k]
@@ -434,3 +450,19 @@ def _add_moments(
             moments.first[slot, x] += of_outs.first[x, k]
         for y in range(wide):
             moments.second[slot, y] += of_outs.second[y, k]
+
+
+@inner
+def _add_powers(
+    pull: float, theirs: Floats, inverse: Floats, expected: Floats, once: Floats, twice: Floats, more: int
+) -> tuple[float, float]:
+    """Add expected mu and mu^2 + 1 / lambda in one dimension to those of what goes out; returns their sums."""
+    mean, power = 0.0, 0.0
+    for k in range(more):
+        mu = (pull + theirs[k]) * inverse[k]
+        first, second = expected[k] * mu, expected[k] * (mu * mu + inverse[k])
+        once[k] += first
+        twice[k] += second
+        mean += first
+        power += second
+    return mean, power

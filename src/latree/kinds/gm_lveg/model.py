@@ -21,7 +21,7 @@ from latree.errors import LatreeError
 from latree.files import Arrays, Header, ModelFile, part_of
 from latree.inference.forest import Forest, restrict
 from latree.inference.gaussian.mixtures import Components, Mixtures, no_statistics
-from latree.inference.gaussian.seen import Seen, infer_seen, log_z_seen, see
+from latree.inference.gaussian.seen import SeenLattice, infer_seen, log_z_seen, see
 from latree.inference.gaussian.sequences import (
     GaussianChain,
     Joints,
@@ -31,8 +31,9 @@ from latree.inference.gaussian.sequences import (
     no_moments,
     sum_mixtures,
 )
-from latree.inference.gaussian.slots import ABSENT, global_rules
+from latree.inference.gaussian.slots import ABSENT, SlotForest, global_rules
 from latree.inference.gaussian.sweeps import GaussianInference
+from latree.inference.gaussian.unmerged import UnmergedForest
 from latree.inference.potentials import Potentials
 from latree.inference.sequences import Lattice, Sums
 from latree.kinds.gm_lveg import GmLvegOptions
@@ -170,7 +171,7 @@ class GaussianModel(SpanModel):
         spans = super().potentials(forest, reading)
         return spans._replace(entry=reading.factors.ravel()) if reading.factors.any() else spans
 
-    def _seen(self, forest: Forest, reading: GaussianReading) -> Seen:
+    def _seen(self, forest: Forest, reading: GaussianReading) -> SlotForest | UnmergedForest:
         return see(forest, reading.rule.ravel(), self.components.size, self.options.apart)
 
     def infer(self, forest: Forest, reading: GaussianReading) -> GaussianInference:
@@ -295,6 +296,7 @@ class GmLvegTagger(GaussianModel, PrunedTagger):
 
     kind = "gm-lveg-tagger"
     span_features = WordFeatures
+    spans: WordFeatures | None = None
     joint_by_score = True  # the HMM helps with some treebanks and hurts with others
     _chain: tuple[Mixtures, GaussianChain] | None = None
 
@@ -306,7 +308,29 @@ class GmLvegTagger(GaussianModel, PrunedTagger):
         """On the vector of every tag, three slots meet: the transition's into it, the word's, and that out of it."""
         return np.append(np.zeros(len(self.grammar.rules), np.int64), np.full(len(self.lexical.tag), 3))
 
+    # -- training
+
+    def _batch(self, examples: Sequence[Example]) -> Batch:
+        if self.needs_forests:
+            return super()._batch(examples)
+        rule = self._rule_numbers(np.concatenate([self.lexical.rules_of(one.words, seen=True) for one in examples]))
+        lattices = self.lattices(examples, rule != NONE, self.options.looseness)
+        nodes = [(one.word_of_node, one.tag) for one in lattices]
+        pairs = zip(lattices, nodes, strict=True)
+        seen = [SeenLattice.of(one, self.rules, rule[node], self.components) for one, node in pairs]
+        letters = np.concatenate([self.letters(one.words) for one in examples])
+        batch = Batch.of(seen[0], seen[1], len(examples), self.components)
+        batch = batch._replace(letters=(Potentials(edge=letters[nodes[0]]), Potentials(edge=letters[nodes[1]])))
+        if self.spans is None:
+            return batch
+        words = self.words_of_all(examples)
+        return batch._replace(spans=(self.spans.on_nodes(lattices[0], words), self.spans.on_nodes(lattices[1], words)))
+
     # -- search
+
+    @property
+    def edge_threshold(self) -> float:
+        return self.threshold
 
     @property
     def needs_forests(self) -> bool:
@@ -329,5 +353,6 @@ class GmLvegTagger(GaussianModel, PrunedTagger):
 
     def _meet(self, lattice: Lattice, reading: GaussianReading) -> tuple[Joints, Floats]:
         """What meets in a lattice, and the factors of its nodes."""
-        joints = find_joints(self.gaussian_chain, lattice, reading.rule)
-        return joints, reading.factors[lattice.word_of_node, lattice.tag]
+        node = lattice.word_of_node, lattice.tag
+        joints = find_joints(self.rules, self.components.first, lattice, reading.rule[node])
+        return joints, reading.factors[node]

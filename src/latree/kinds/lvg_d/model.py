@@ -17,16 +17,16 @@ from latree.checks import integers, numbers
 from latree.errors import LatreeError
 from latree.files import Arrays, Header, ModelFile, part_of
 from latree.inference.decode import only
-from latree.inference.forest import Forest, thin
+from latree.inference.forest import Forest
 from latree.inference.forms.multiscale import MultiScale, expanded
 from latree.inference.forms.sparse import Sparse, no_statistics, with_words
-from latree.inference.reading import Reading
-from latree.inference.sequences import Lattice, narrowed, subtype_chain
+from latree.inference.sequences import subtype_chain
 from latree.inference.subtypes import MOST_SUBTYPES, Layout
 from latree.inference.viterbi import viterbi_edges
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.model import Lvg, LvgTagger, Subtyped
 from latree.kinds.lvg_d import LvgDOptions
+from latree.kinds.lvg_d.lattice_batch import LatticeBatch
 from latree.kinds.lvg_d.loglinear import Batch, LogLinear, Weights, many_scales, one_scale
 from latree.kinds.lvg_d.refinement import Refinement
 from latree.kinds.lvg_d.start import log_rules, log_words
@@ -89,11 +89,11 @@ class LoglinearModel(SpanModel):
         width = layout.size[self.grammar.first_tag + self.lexical.tag]
         return np.repeat(rules, np.diff(layout.start)), np.repeat(words, width)
 
-    def batches(self, examples: Sequence[Example]) -> list[Batch]:
+    def batches(self, examples: Sequence[Example]) -> Sequence[Batch | LatticeBatch]:
         """Sentences of like length together; made once."""
         return [self._batch(group) for group in by_length(examples, self.options.batch)]
 
-    def _batch(self, examples: Sequence[Example]) -> Batch:
+    def _batch(self, examples: Sequence[Example]) -> Batch | LatticeBatch:
         gold, everything = self.forests(examples)
         own = [self.lexical.rules_of(one.words, seen=True).ravel() for one in examples]
         joined = [self.lexical.joined_rules_of(one.words).ravel() for one in examples]
@@ -101,13 +101,9 @@ class LoglinearModel(SpanModel):
         batch = Batch.of(gold, everything, np.concatenate(own), np.concatenate(joined), letters)
         return batch if self.spans is None else batch.with_spans(self.spans, self.words_of_all(examples))
 
-    def prune_further(
-        self, forest: Forest, reading: Reading, looseness: float, gold: tuple[Longs, int] | None
-    ) -> Forest:
-        """After the pruner's own cascade, edges of small posterior under its full grammar go."""
-        forest = super().prune_further(forest, reading, looseness, gold)
-        posterior = self.pruner.infer(forest, reading).posterior
-        return thin(forest, posterior >= self.options.threshold * looseness, gold)
+    @property
+    def edge_threshold(self) -> float:
+        return self.options.threshold
 
     # -- search
 
@@ -220,6 +216,7 @@ class LvgDTagger(LoglinearModel, PrunedTagger):
 
     kind = "lvg-d-tagger"
     span_features = WordFeatures
+    spans: WordFeatures | None = None
     pruner: LvgTagger
 
     def prepare(self) -> None:
@@ -228,10 +225,21 @@ class LvgDTagger(LoglinearModel, PrunedTagger):
         cells = expanded(self.model.layout, MultiScale(blocks)) if self.model.in_blocks else blocks
         self.subtype_chain = subtype_chain(self.model.layout, cells)
 
-    def narrow(self, lattice: Lattice, reading: LoglinearReading) -> Lattice:
-        """As `prune_further` does."""
-        sums = self.pruner.sum_sequences(lattice, reading.pruner)
-        return narrowed(lattice, sums, self.options.threshold)
+    def _batch(self, examples: Sequence[Example]) -> Batch | LatticeBatch:
+        """Lattices; at several scales, forests."""
+        if self.model.in_blocks:
+            return super()._batch(examples)
+        own = np.concatenate([self.lexical.rules_of(one.words, seen=True) for one in examples])
+        gold, everything = self.lattices(examples, own != NONE)
+        node = everything.word_of_node, everything.tag
+        tags = np.concatenate([one.tags for one in examples])
+        joined = np.concatenate([self.lexical.joined_rules_of(one.words) for one in examples])
+        letters = np.concatenate([self.letters(one.words) for one in examples])
+        is_gold = (everything.tag == tags[node[0]]).astype(np.float64)
+        batch = LatticeBatch(gold, everything, is_gold, own[node], joined[node], letters[node])
+        if self.spans is None:
+            return batch
+        return batch._replace(spans=self.spans.on_nodes(everything, self.words_of_all(examples)))
 
     def make_pruner(self) -> LvgTagger:
         return LvgTagger(LvgOptions.for_tagger(**self.options.shared("subtypes")))

@@ -19,6 +19,7 @@ from latree.arrays import NONE, Floats
 from latree.errors import LatreeError
 from latree.files import Arrays
 from latree.kinds.lvg_d import LvgDOptions
+from latree.kinds.lvg_d.lattice_batch import LatticeBatch, log_likelihood_of_lattices
 from latree.kinds.lvg_d.loglinear import Batch, LogLinear, log_likelihood
 from latree.kinds.lvg_d.refinement import Refinement
 from latree.kinds.lvg_d.start import grown, split_ports
@@ -35,16 +36,21 @@ if TYPE_CHECKING:
 MEMORY = 10  # of L-BFGS
 
 ValueAndGradient = Callable[[Floats], tuple[float, Floats]]
+AnyBatch = Batch | LatticeBatch
 
 
-def log_likelihood_of_all(shards: Shards[Batch], model: LogLinear, delta: Floats) -> tuple[float, Floats]:
+def log_likelihood_of_all(shards: Shards[AnyBatch], model: LogLinear, delta: Floats) -> tuple[float, Floats]:
     """Sum log P(T | w) over all sentences, and give its gradient with respect to delta."""
     value, slope = shards.sum(_log_likelihood, model, delta)
     return value, model.transposed @ slope
 
 
-def _log_likelihood(batches: Sequence[Batch], model: LogLinear, delta: Floats) -> tuple[float, Floats]:
-    return log_likelihood(batches, model, model.weights(delta))
+def _log_likelihood(batches: Sequence[AnyBatch], model: LogLinear, delta: Floats) -> tuple[float, Floats]:
+    """Sum log P(T | w) over batches, all of one type, and give its gradient with respect to log weights."""
+    lattices = [one for one in batches if isinstance(one, LatticeBatch)]
+    if lattices:
+        return log_likelihood_of_lattices(lattices, model, model.weights(delta))
+    return log_likelihood([one for one in batches if isinstance(one, Batch)], model, model.weights(delta))
 
 
 @dataclass(frozen=True)
@@ -81,7 +87,7 @@ def fit_leg(objective: PenalisedLoss, delta: Floats, watch: Callable[[int], None
 
 
 def stochastic_passes(
-    batches: Sequence[Batch],
+    batches: Sequence[AnyBatch],
     model: LogLinear,
     delta: Floats,
     options: LvgDOptions,
@@ -94,7 +100,7 @@ def stochastic_passes(
     for turn in range(options.stochastic):
         for done, k in enumerate(rng.permutation(len(batches)), start=1 + turn * len(batches)):
             batch = batches[k]
-            value, slope = log_likelihood([batch], model, model.weights(delta))
+            value, slope = _log_likelihood([batch], model, delta)
             gradient = (model.transposed @ slope) / batch.sentences - options.ridge / sentences * delta
             adam.step("delta", delta, gradient, np.flatnonzero(gradient))
             watch(Progress("batch", done, options.stochastic * len(batches), value / batch.sentences, LOG_P))
@@ -106,7 +112,7 @@ class Legs(GradientTrainee):
 
     unit = "leg"
     model: LoglinearModel
-    shards: Shards[Batch] | None = None
+    shards: Shards[AnyBatch] | None = None
 
     @property
     def steps(self) -> int:
