@@ -70,7 +70,7 @@ def multiscale(trees: list[Tree], lvg: Lvg) -> LvgD:
     return LvgD(options=SCALES, pruner=lvg).fit(trees)
 
 
-def batches_of(model: LoglinearModel, data: list[Tree] | Tagged) -> list[Batch]:
+def batches_of(model: LoglinearModel, data: list[Tree] | Tagged) -> list[Any]:
     return model.batches(model.examples(model.prepare_data(data)))
 
 
@@ -81,7 +81,7 @@ def slope_by_differences(model: LoglinearModel, batches: list[Batch], delta: Flo
         for step in (1e-5, -1e-5):
             moved = delta.copy()
             moved[k] += step
-            values.append(log_likelihood(batches, model.model, model.model.weights(moved))[0])
+            values.append(log_likelihood_of_all(Shards(batches), model.model, moved)[0])
         found.append((values[0] - values[1]) / 2e-5)
     return found
 

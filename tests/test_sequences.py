@@ -262,8 +262,8 @@ def test_log_linear_training_is_the_same_on_lattices_and_forests(train: list[Tre
     examples = model.examples(model.prepare_data(train[:40]))
     rng = np.random.default_rng(1)
     weights = model.model.weights(model.delta + 0.1 * rng.standard_normal(len(model.delta)))
-    value, slope = log_likelihood_of_lattices([model._batch(examples)], model.model, weights)  # type: ignore[list-item]
-    other_value, other_slope = log_likelihood([LoglinearModel._batch(model, examples)], model.model, weights)  # type: ignore[list-item]
+    value, slope = log_likelihood_of_lattices([model._batch(examples)], model.model, weights)
+    other_value, other_slope = log_likelihood([LoglinearModel._batch(model, examples)], model.model, weights)
     assert value == pytest.approx(other_value)
     assert_allclose(slope, other_slope, atol=1e-9)
 

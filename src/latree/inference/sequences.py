@@ -67,7 +67,7 @@ def subtype_chain(layout: Layout, cells: Sparse) -> SubtypeChain:
 
 
 def cell_places(layout: Layout, place: Longs) -> tuple[Longs, Longs]:
-    """Rows and columns of cells in a table of all subtypes: the root's row begins sentences, and its column ends them."""
+    """Rows and columns of cells in a table of all subtypes: the root's row begins sentences, its column ends them."""
     rule, x, y, _ = layout.coordinates(place)
     parent, child = layout.grammar.rules[rule, :2].T
     return layout.offset[parent] + x, np.where(child == NONE, 0, layout.offset[child] + y)

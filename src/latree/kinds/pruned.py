@@ -7,10 +7,11 @@ training are made once and kept, and always hold the gold analysis.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from functools import cached_property, partial
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,18 +57,28 @@ class PrunedReading(Reading):
     pruner: Reading
 
 
-class Example(NamedTuple):
-    """A sentence to learn from: its gold derivation as a forest, lexical entries numbered word * tags + tag."""
+@dataclass(frozen=True, eq=False)
+class Example:
+    """A sentence to learn from."""
 
     words: tuple[str, ...]
     tags: list[int]
-    gold: Piece
+    derive: Callable[[], Piece]
+
+    @cached_property
+    def gold(self) -> Piece:
+        """Its gold derivation as a forest, lexical entries numbered word * tags + tag; made when asked for."""
+        return self.derive()
 
 
 def by_length(examples: Sequence[Example], size: int) -> list[list[Example]]:
     """Groups of so many sentences of like length."""
     ordered = sorted(examples, key=lambda one: len(one.words))
     return [ordered[k : k + size] for k in range(0, len(ordered), size)]
+
+
+def _itself(piece: Piece) -> Piece:
+    return piece
 
 
 class PrunedModel(ForestModel[Any]):
@@ -317,7 +328,7 @@ class PrunedParser(PrunedModel, Parser):
                 gold = from_trees(grammar, [node], entry, len(words) * tags)
             except UnknownRuleError as error:
                 raise LatreeError(f"the pruner was trained on another treebank: {error}") from None
-            examples.append(Example(words, [number[symbol] for symbol in symbols], gold))
+            examples.append(Example(words, [number[symbol] for symbol in symbols], partial(_itself, gold)))
         return examples
 
     def adopt(self, pruner: Parser) -> None:
@@ -352,12 +363,12 @@ class PrunedTagger(PrunedModel, Tagger):
 
     def examples(self, data: list[Any]) -> list[Example]:
         number = {symbol.label: k for k, symbol in enumerate(self.grammar.tags)}
-        return [self._example(words, [number[name] for name in names]) for words, names in data]
+        coded = ((words, [number[name] for name in names]) for words, names in data)
+        return [Example(words, tags, partial(self._gold, tags)) for words, tags in coded]
 
-    def _example(self, words: tuple[str, ...], tags: list[int]) -> Example:
+    def _gold(self, tags: list[int]) -> Piece:
         entries = [i * len(self.grammar.tags) + tag for i, tag in enumerate(tags)]
-        gold = gold_chain(self.rules, tags, entries)
-        return Example(words, tags, gold._replace(entries=len(words) * len(self.grammar.tags)))
+        return gold_chain(self.rules, tags, entries)._replace(entries=len(tags) * len(self.grammar.tags))
 
     def coarse_all(self, reading: PrunedReading, first: Longs) -> tuple[Floats, Floats]:
         return self.pruner.coarse_all(reading.pruner, first)

@@ -54,12 +54,16 @@ class SpanFeatures(ABC):
     symbols: int
 
     @classmethod
-    def of(cls, forests: Iterable[tuple[Forest, Words]], units: int, symbols: int) -> Self:
-        """Those that gold analyses have often enough."""
+    def of(cls, gold: Iterable[tuple[Sequence[Example], Words]], rules: int, units: int, symbols: int) -> Self:
+        """Those that gold analyses have often enough, in a grammar of so many rules."""
         empty = cls(np.zeros(0, np.int64), units, symbols)
-        keys = [empty.keys(forest, words)[1].ravel() for forest, words in forests]
+        keys = [empty.gold_keys(examples, words, rules).ravel() for examples, words in gold]
         key, count = np.unique(np.concatenate(keys), return_counts=True)
         return cls(key[count >= cls.least], units, symbols)
+
+    def gold_keys(self, examples: Sequence[Example], words: Words, rules: int) -> Longs:
+        """[spans, kinds] a number for each feature of the gold analyses."""
+        return self.keys(assemble([one.gold for one in examples], rules), words)[1]
 
     @abstractmethod
     def keys(self, forest: Forest, words: Words) -> tuple[Longs, Longs]:
@@ -146,9 +150,8 @@ class WordFeatures(SpanFeatures):
 
     def of_words(self, words: Words, weights: Floats) -> Floats:
         """Features of the same units differ in the symbol alone, and stand side by side."""
-        place, count = np.arange(len(words.unit)), np.diff(np.append(words.start, len(words.unit)))
-        begin = np.repeat(words.start, count)
-        around = Around(words.unit, begin, begin + np.repeat(count, count), place[:, None], self.units)
+        place = np.arange(len(words.unit))
+        around = Around.of_words(words, place, self.units)
         logs = np.zeros((len(place), self.symbols))
         _add_weights(self.key, weights, self._around(around, np.zeros_like(place)), logs)
         return logs[:, 1:]  # symbol 0 is the root
@@ -156,13 +159,14 @@ class WordFeatures(SpanFeatures):
     def of_items(self, forest: Forest, words: Words, weights: Floats) -> Floats:
         return np.zeros(0)
 
+    def gold_keys(self, examples: Sequence[Example], words: Words, rules: int) -> Longs:
+        symbol = np.concatenate([one.tags for one in examples]) + 1
+        return self._around(Around.of_words(words, np.arange(len(symbol)), self.units), symbol)
+
     def on_nodes(self, lattice: Lattice, words: Words) -> Spans:
         """What the words of a lattice have under each of its tags."""
         place = lattice.word_of_node
-        ends = np.repeat(lattice.sentence[1:], np.diff(lattice.sentence))[place]
-        begin = np.repeat(lattice.sentence[:-1], np.diff(lattice.sentence))[place]
-        around = Around(words.unit, begin, ends, place[:, None], self.units)
-        row, feature = self.found(self._around(around, lattice.tag + 1))
+        row, feature = self.found(self._around(Around.of_words(words, place, self.units), lattice.tag + 1))
         matrix = csr_array((np.ones(len(row)), (row, feature)), shape=(len(place), len(self.key)))
         return Spans(matrix, np.arange(len(place), dtype=np.int32))
 
@@ -200,6 +204,13 @@ class Around(NamedTuple):
         ends = np.append(words.start[1:], len(words.unit))
         begin = words.start[forest.sentence[items]]
         return cls(words.unit, begin, ends[forest.sentence[items]], begin[:, None] + forest.span[items], edge)
+
+    @classmethod
+    def of_words(cls, words: Words, place: Longs, edge: int) -> Around:
+        """Of single words, given their places among all."""
+        count = np.diff(np.append(words.start, len(words.unit)))
+        begin = np.repeat(words.start, count)
+        return cls(words.unit, begin[place], (begin + np.repeat(count, count))[place], place[:, None], edge)
 
     def __call__(self, step: int, *, of_end: bool = False) -> Longs:
         """The word so many steps from where each item begins, or from the word after its last."""
@@ -257,11 +268,9 @@ class SpanModel(PrunedModel):
 
     def find_spans(self, examples: Sequence[Example]) -> SpanFeatures:
         """Take the features that the gold analyses have."""
-        gold = (
-            (assemble([one.gold for one in group], len(self.grammar.rules)), self.words_of_all(group))
-            for group in by_length(examples, self.options.batch)
-        )
-        self.spans = self.span_features.of(gold, len(self.lexical.units), len(self.grammar.symbols))
+        gold = ((group, self.words_of_all(group)) for group in by_length(examples, self.options.batch))
+        sizes = len(self.grammar.rules), len(self.lexical.units), len(self.grammar.symbols)
+        self.spans = self.span_features.of(gold, *sizes)
         return self.spans
 
     def words_of_all(self, examples: Sequence[Example]) -> Words:

@@ -23,6 +23,7 @@ from latree.lexicon.signatures import Scheme, read_scheme
 
 _ANY = ""  # the unit of what was not seen with a tag; no word is empty
 UNSEEN = 0.05  # an unseen tag of a known word is so much less likely than that of a word about which nothing is known
+_MOST_CLASSES = 1 << 16  # of words that are kept
 OFTEN = 100  # words with more tokens have the tags that they were seen with
 
 
@@ -124,8 +125,21 @@ class LexicalRules:
         """The unit that stands for a word; `first` says that it opens its sentence."""
         number = self._unit_number
         if word not in number or self._tokens[word] <= self.joined:
-            word = " " + self.scheme.signature(word, first, self.is_known)
+            word = self.class_of(word, first)
         return number.get(word, number[_ANY])
+
+    def class_of(self, word: str, first: bool) -> str:
+        """The unit of a word's class, whether there is such a unit or not; kept for words that recur."""
+        name = self._classes.get((word, first))
+        if name is None:
+            if len(self._classes) >= _MOST_CLASSES:
+                self._classes.clear()
+            name = self._classes[word, first] = " " + self.scheme.signature(word, first, self.is_known)
+        return name
+
+    @cached_property
+    def _classes(self) -> dict[tuple[str, bool], str]:
+        return {}
 
     @cached_property
     def _unit_number(self) -> dict[str, int]:
@@ -140,7 +154,7 @@ class LexicalRules:
         none = np.full(self.tags, NONE, np.int64)
         if word not in self._rows or word[:1] in ("", " ") or self._tokens[word] > self.joined:
             return none
-        name = " " + self.scheme.signature(word, first, self.is_known)
+        name = self.class_of(word, first)
         return np.where(self._rows[word] == NONE, NONE, self._rows.get(name, none))
 
     @cached_property
@@ -151,7 +165,7 @@ class LexicalRules:
     def _row(self, rows: Mapping[str, Longs], word: str, first: bool) -> Longs:
         if word in rows:
             return rows[word]
-        return rows.get(" " + self.scheme.signature(word, first, self.is_known), rows[_ANY])
+        return rows.get(self.class_of(word, first), rows[_ANY])
 
     def named_units(self) -> list[tuple[str | None, str | None]]:
         """Name the word of every unit, or its class (None for the one that stands for all others)."""

@@ -222,7 +222,10 @@ class Lexicon:
 
     @cached_property
     def _rows(self) -> KeptRows:
-        return KeptRows(lambda word, first: (self.likelihood_of(word, first),))
+        return KeptRows(self._made_row)
+
+    def _made_row(self, word: str, first: bool) -> tuple[Floats]:
+        return (self.likelihood_of(word, first),)
 
     def likelihood_of(self, word: str, first: bool) -> Floats:
         """P(w|t), [tags], made anew."""
@@ -251,7 +254,7 @@ class Lexicon:
         by_class: Floats = self._signature_posterior[self._signature_row(word, first)]
         if self.guesser is None:
             return by_class
-        guess = self.guesser.guess(word, first, self.is_known)
+        guess = self._guess(word, first)
         by_tag = np.add.reduceat(by_class, self.tag_columns[:-1])
         factor = np.divide(guess, by_tag, out=np.zeros_like(guess), where=by_tag > 0)
         scaled: Floats = by_class * np.repeat(factor, np.diff(self.tag_columns))
@@ -264,8 +267,20 @@ class Lexicon:
             return np.zeros(1)
         by_class: Floats = self._signature_posterior[self._signature_row(word, first)]
         by_tag = np.add.reduceat(by_class, self.tag_columns[:-1])
-        odds = np.maximum(self.guesser.guess(word, first, self.is_known), _LEAST) / np.maximum(by_tag, _LEAST)
+        odds = np.maximum(self._guess(word, first), _LEAST) / np.maximum(by_tag, _LEAST)
         return np.clip(np.log(odds), -_MOST_ODDS, _MOST_ODDS)
+
+    def _guess(self, word: str, first: bool) -> Floats:
+        """P(t | letters), [tags whole]."""
+        return self._guesses.row(word, first)[0]
+
+    @cached_property
+    def _guesses(self) -> KeptRows:
+        return KeptRows(self._made_guess)
+
+    def _made_guess(self, word: str, first: bool) -> tuple[Floats]:
+        assert self.guesser is not None
+        return (self.guesser.guess(word, first, self.is_known),)
 
     def _signature_row(self, word: str, first: bool) -> int:
         """The row of a word's signature; the last row stands for signatures without counts."""

@@ -42,6 +42,11 @@ class SeenLattice(NamedTuple):
         """`word_rule` [nodes] has the lexical rules, numbered after the grammar's, or NONE."""
         return cls(lattice, rules, find_joints(rules, components.first, lattice, word_rule))
 
+    @property
+    def edges(self) -> int:
+        """How many a forest of it would have."""
+        return len(self.joints.rule) + len(self.lattice.tag)
+
     def resized(self, size: Longs) -> Self:
         """Make room for other numbers of components in the rules."""
         joints = find_joints(self.rules, starts(size), self.lattice, self.joints.word_rule)

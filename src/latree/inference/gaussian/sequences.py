@@ -61,7 +61,7 @@ class Joints(NamedTuple):
 class Moments(NamedTuple):
     """Expected counts of components, and expected powers of the latent vector under slots; or no room for any."""
 
-    count: Floats  # [components]
+    component: Floats  # [components]
     zeroth: Floats  # [slots]
     first: Floats  # [slots, d]
     second: Floats  # [slots, d or 1] where Gaussians are spherical, the sum over all dimensions
@@ -95,7 +95,7 @@ def gradient(chain: GaussianChain, weights: Mixtures, moments: Moments) -> Mixtu
     dims = 1
     if chain.precision.shape[1] == 1:
         spread, dims = spread.sum(1, keepdims=True), weights.mean.shape[1]
-    return Mixtures(moments.count, by_mean, chain.precision * (moments.second + spread) - dims * zeroth)
+    return Mixtures(moments.component, by_mean, chain.precision * (moments.second + spread) - dims * zeroth)
 
 
 # -- what meets
@@ -357,7 +357,7 @@ def _go_back(
     chain: GaussianChain, lattice: Lattice, joints: Joints, values: _Values, sums: Sums, moments: Moments
 ) -> None:
     """Go back over every sentence that has a sequence; on the way fill the sums, and add to the moments."""
-    backward, wanted = np.zeros(len(values.forward)), len(moments.count) > 0
+    backward, wanted = np.zeros(len(values.forward)), len(moments.component) > 0
     ins, outs = _make_room(chain, joints.widest), _make_room(chain, joints.widest)
     share = np.empty(joints.widest)
     for k in range(len(sums.log_z)):
@@ -384,7 +384,7 @@ def _go_back(
     for joint in range(len(joints.rule) if wanted else 0):
         for c in range(joints.at[joint + 1] - joints.at[joint]):
             at = joints.at[joint] + c
-            moments.count[chain.first[joints.rule[joint]] + c] += values.forward[at] * backward[at]
+            moments.component[chain.first[joints.rule[joint]] + c] += values.forward[at] * backward[at]
 
 
 @inner
@@ -428,7 +428,7 @@ def _add_moments(
                 of_outs.zeroth[k] += expected[k]
                 total += expected[k]
             at += more
-            moments.count[w] += total
+            moments.component[w] += total
             moments.zeroth[word] += total
             moments.zeroth[into] += total
             for y in range(wide):

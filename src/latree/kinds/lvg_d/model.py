@@ -89,11 +89,11 @@ class LoglinearModel(SpanModel):
         width = layout.size[self.grammar.first_tag + self.lexical.tag]
         return np.repeat(rules, np.diff(layout.start)), np.repeat(words, width)
 
-    def batches(self, examples: Sequence[Example]) -> Sequence[Batch | LatticeBatch]:
-        """Sentences of like length together; made once."""
+    def batches(self, examples: Sequence[Example]) -> list[Any]:
+        """Sentences of like length together, as forests or lattices; made once."""
         return [self._batch(group) for group in by_length(examples, self.options.batch)]
 
-    def _batch(self, examples: Sequence[Example]) -> Batch | LatticeBatch:
+    def _batch(self, examples: Sequence[Example]) -> Any:
         gold, everything = self.forests(examples)
         own = [self.lexical.rules_of(one.words, seen=True).ravel() for one in examples]
         joined = [self.lexical.joined_rules_of(one.words).ravel() for one in examples]
@@ -225,7 +225,7 @@ class LvgDTagger(LoglinearModel, PrunedTagger):
         cells = expanded(self.model.layout, MultiScale(blocks)) if self.model.in_blocks else blocks
         self.subtype_chain = subtype_chain(self.model.layout, cells)
 
-    def _batch(self, examples: Sequence[Example]) -> Batch | LatticeBatch:
+    def _batch(self, examples: Sequence[Example]) -> Any:
         """Lattices; at several scales, forests."""
         if self.model.in_blocks:
             return super()._batch(examples)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -20,7 +20,7 @@ from latree.errors import LatreeError
 from latree.files import Arrays
 from latree.kinds.lvg_d import LvgDOptions
 from latree.kinds.lvg_d.lattice_batch import LatticeBatch, log_likelihood_of_lattices
-from latree.kinds.lvg_d.loglinear import Batch, LogLinear, log_likelihood
+from latree.kinds.lvg_d.loglinear import LogLinear, log_likelihood
 from latree.kinds.lvg_d.refinement import Refinement
 from latree.kinds.lvg_d.start import grown, split_ports
 from latree.kinds.pruned import LOG_P, Example, GradientTrainee
@@ -36,21 +36,18 @@ if TYPE_CHECKING:
 MEMORY = 10  # of L-BFGS
 
 ValueAndGradient = Callable[[Floats], tuple[float, Floats]]
-AnyBatch = Batch | LatticeBatch
 
 
-def log_likelihood_of_all(shards: Shards[AnyBatch], model: LogLinear, delta: Floats) -> tuple[float, Floats]:
+def log_likelihood_of_all(shards: Shards[Any], model: LogLinear, delta: Floats) -> tuple[float, Floats]:
     """Sum log P(T | w) over all sentences, and give its gradient with respect to delta."""
     value, slope = shards.sum(_log_likelihood, model, delta)
     return value, model.transposed @ slope
 
 
-def _log_likelihood(batches: Sequence[AnyBatch], model: LogLinear, delta: Floats) -> tuple[float, Floats]:
+def _log_likelihood(batches: Sequence[Any], model: LogLinear, delta: Floats) -> tuple[float, Floats]:
     """Sum log P(T | w) over batches, all of one type, and give its gradient with respect to log weights."""
-    lattices = [one for one in batches if isinstance(one, LatticeBatch)]
-    if lattices:
-        return log_likelihood_of_lattices(lattices, model, model.weights(delta))
-    return log_likelihood([one for one in batches if isinstance(one, Batch)], model, model.weights(delta))
+    by_type = log_likelihood_of_lattices if isinstance(batches[0], LatticeBatch) else log_likelihood
+    return by_type(batches, model, model.weights(delta))
 
 
 @dataclass(frozen=True)
@@ -87,7 +84,7 @@ def fit_leg(objective: PenalisedLoss, delta: Floats, watch: Callable[[int], None
 
 
 def stochastic_passes(
-    batches: Sequence[AnyBatch],
+    batches: Sequence[Any],
     model: LogLinear,
     delta: Floats,
     options: LvgDOptions,
@@ -112,7 +109,7 @@ class Legs(GradientTrainee):
 
     unit = "leg"
     model: LoglinearModel
-    shards: Shards[AnyBatch] | None = None
+    shards: Shards[Any] | None = None
 
     @property
     def steps(self) -> int:
