@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from latree.inference.subtypes import Layout
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.model import Lvg, LvgTagger
 from latree.kinds.lvg_d import LvgDOptions
-from latree.kinds.lvg_d.loglinear import Batch, log_likelihood
+from latree.kinds.lvg_d.loglinear import log_likelihood
 from latree.kinds.lvg_d.model import LoglinearModel, LvgD, LvgDTagger
 from latree.kinds.lvg_d.refinement import Refinement
 from latree.kinds.lvg_d.start import grown
@@ -74,7 +75,7 @@ def batches_of(model: LoglinearModel, data: list[Tree] | Tagged) -> list[Any]:
     return model.batches(model.examples(model.prepare_data(data)))
 
 
-def slope_by_differences(model: LoglinearModel, batches: list[Batch], delta: Floats, chosen: list[int]) -> list[float]:
+def slope_by_differences(model: LoglinearModel, batches: list[Any], delta: Floats, chosen: list[int]) -> list[float]:
     found = []
     for k in chosen:
         values = []
