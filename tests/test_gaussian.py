@@ -17,7 +17,7 @@ from latree.inference.forest import PASS, Forest, L, P, Piece, R, assemble, from
 from latree.inference.forms.sparse import zeros_like as no_counts
 from latree.inference.gaussian.limits import NO_LIMIT, ComponentLimit, _keep_heaviest, how_many_kept
 from latree.inference.gaussian.mixtures import Mixtures, components, no_statistics, zeros_like
-from latree.inference.gaussian.overlaps import _exponentials
+from latree.inference.gaussian.overlaps import exponentials
 from latree.inference.gaussian.slots import slot_forest
 from latree.inference.gaussian.sweeps import _both_sweeps, _Limits, gaussian_infer, gaussian_log_z
 from latree.inference.grammar import Grammar
@@ -355,7 +355,7 @@ def parts_of(case: Case, rule: int) -> tuple[Floats, Ints]:
 def test_exponentials() -> None:
     inputs = np.append(np.linspace(-707.0, 709.0, 10001), [-720.0, -np.inf, 720.0, np.inf, np.nan])
     values = inputs.copy()
-    _exponentials(values, len(values), np.empty(len(values), np.int64))
+    exponentials(values, len(values), np.empty(len(values), np.int64))
     np.testing.assert_allclose(values[:-5], np.exp(inputs[:-5]), rtol=1e-13)
     np.testing.assert_array_equal(values[-5:], [0.0, 0.0, np.inf, np.inf, np.nan])
 

@@ -151,6 +151,7 @@ def test_letters_of_words_that_go_by_their_class_are_factors(make: Callable[[], 
     assert letters[1].any()
     with_letters = np.array([model.log_prob_tags([known, "zzxing"], [first, tag]) for tag in tags])
     model.heeds_letters = False
+    model.prepare()
     without = np.array([model.log_prob_tags([known, "zzxing"], [first, tag]) for tag in tags])
     possible = np.isfinite(without)
     assert possible.any()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from latree.arrays import Floats
 from latree.kinds.gm_lveg.model import GmLvegTagger
 from latree.kinds.lvg_d.model import LvgDTagger
 from latree.kinds.span_features import WordFeatures
@@ -43,6 +44,12 @@ def places(words: list[str], units: list[int], i: int, edge: int) -> list[tuple[
     return [*alone, (before, here), (here, after), (before, after)]
 
 
+def around(model: Any, words: Sequence[str]) -> Floats:
+    """What stands around the words of a sentence weighs so much under every tag."""
+    weigh: Floats = model.around_words(model.lexical.units_of(words), np.arange(len(words)))
+    return weigh
+
+
 def test_what_stands_around_a_word_weighs(model: Any, dev: list[Tree]) -> None:
     """The sum of the weights of its features, each looked up by itself."""
     spans = model.spans
@@ -51,7 +58,7 @@ def test_what_stands_around_a_word_weighs(model: Any, dev: list[Tree]) -> None:
     room, found = spans.units + 1, 0
     for tree in dev[:5]:
         words, units = tree.words(), model.lexical.units_of(tree.words()).tolist()
-        table = model.word_factors(words) - model.letters(words)
+        table = around(model, words)
         for i in range(len(words)):
             for tag in range(len(model.grammar.tags)):
                 kinds = enumerate(places(words, units, i, spans.units))
@@ -69,7 +76,7 @@ def test_training_weighs_words_as_tagging_does(model: Any, train: list[Tree]) ->
     on_items = model.spans.on(forest, model.words_of_all(examples)).weigh(model.span_weights)
     lexical = np.flatnonzero(forest.rule >= forest.rules)
     items, entries = forest.ends[lexical, 0], forest.rule[lexical] - forest.rules
-    table = np.concatenate([model.word_factors(one.words) - model.letters(one.words) for one in examples])
+    table = np.concatenate([around(model, one.words) for one in examples])
     assert len(lexical) > 20
     assert_allclose(on_items[items], table.ravel()[entries], atol=1e-12)
 
@@ -80,7 +87,7 @@ def test_the_words_around_are_factors_of_a_sequence(model: Any, dev: list[Tree])
     number = {symbol.label: k for k, symbol in enumerate(model.grammar.tags)}
     tags = [number[label] for label in tree.tags()]
     words = tree.words()
-    weigh = model.word_factors(words) - model.letters(words)
+    weigh = around(model, words)
     before, spans = model.log_prob_tags(words, tags), model.spans
     model.spans = None
     try:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from safetensors.numpy import load, save
 
-import latree.lexicon.words
+import latree.lexicon.kept_rows
 from latree.errors import LatreeError
 from latree.lexicon.options import LexiconOptions
 from latree.lexicon.signatures import SCHEMES
@@ -136,7 +136,7 @@ def test_rows_are_the_same_when_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     lexicon = toy()
     cold = lexicon.emissions(words)
     assert_array_equal(lexicon.emissions(words), cold)
-    monkeypatch.setattr(latree.lexicon.words, "_CACHE_BYTES", 0)
+    monkeypatch.setattr(latree.lexicon.kept_rows, "MOST_BYTES", 0)
     assert_array_equal(toy().emissions(words), cold)
 
 

@@ -23,6 +23,7 @@ from latree.kinds.model import Model
 from latree.kinds.product.model import Product
 from latree.kinds.registry import load
 from latree.kinds.search import Attempt, Coarse, Search
+from latree.kinds.tagger import Tagger
 from latree.parallel import cores, interrupts_held
 
 WORD = "the"
@@ -46,8 +47,13 @@ class _Rehearsal(Search):
 
 
 def rehearse(model: Model, kbest: int, objective: Objective) -> None:
-    """Have everything compiled that a search needs after the coarse pass."""
+    """Have everything compiled that a search needs after the coarse pass.
+
+    A tagger that tags as usual compiles a few short kernels, and searches no forest.
+    """
     model = model.searcher
+    if isinstance(model, Tagger) and objective == "max-rule" and not kbest:
+        return
     search = _Rehearsal(model, [Attempt(_NoChart(), model.read((WORD,)))], model.threshold)
     if kbest:
         search.weighed([edges for _, edges in k_best(search.forest, search.scores(objective), kbest)])

@@ -15,6 +15,8 @@ from latree.cli import common
 from latree.cli.rehearsal import compiled_beside
 from latree.cli.tally import Tally
 from latree.inference.results import Objective, Parse, Tagging
+from latree.inference.sequences import likely_tags
+from latree.jit import is_kept
 from latree.kinds.model import ForestModel, Model
 from latree.text.formats import read_conllu_lines, retag
 
@@ -41,7 +43,8 @@ def tag(
 
     CoNLL-U in gives CoNLL-U out, all other columns kept; text in gives a line of word/TAG pairs; --json gives neither.
     """
-    context.with_resource(compiled_beside([model], 0, objective))
+    if not is_kept(likely_tags):  # where a tagger was at work before, it is hardly a parser that is meant
+        context.with_resource(compiled_beside([model], 0, objective))
     tagger = common.load_model(model, max_length)
     if alone:
         common.leave_out_pruner(tagger)

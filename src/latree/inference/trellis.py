@@ -102,18 +102,34 @@ def _backward(chain: Chain, emissions: Floats, rows: Floats) -> None:
             row[s] /= big
 
 
+@kernel
+def fill_trellises(model: Chain, emissions: Floats, sentence: Longs) -> tuple[Floats, Floats]:
+    """log Z of every sentence, and posteriors [words, tags]: zeros where a sentence has no sequence.
+
+    Sentences lie end to end; `sentence` [sentences + 1] tells where each begins.
+    """
+    posterior, backward = np.zeros_like(emissions), np.empty_like(emissions)
+    log_z = np.empty(len(sentence) - 1)
+    for k in range(len(log_z)):
+        here = slice(sentence[k], sentence[k + 1])
+        rows, back = posterior[here], backward[here]
+        log_z[k] = _forward(model, emissions[here], rows)
+        if log_z[k] == -np.inf:
+            rows[:] = 0.0
+            continue
+        back[-1] = model.stop
+        _backward(model, emissions[here], back)
+        for i in range(len(rows)):
+            rows[i] *= back[i]
+            rows[i] /= rows[i].sum()
+    return log_z, posterior
+
+
 def fill_trellis(model: Chain, emissions: Floats) -> Trellis:
     """Sums over all tag sequences of one sentence, given P(word | tag) [words, tags]."""
     emissions = np.ascontiguousarray(emissions)
-    posterior, backward = np.zeros_like(emissions), np.empty_like(emissions)
-    log_z = _forward(model, emissions, posterior)
-    if log_z == -np.inf:
-        return Trellis(len(emissions), log_z, np.zeros_like(emissions))
-    backward[-1] = model.stop
-    _backward(model, emissions, backward)
-    posterior *= backward
-    posterior /= posterior.sum(1, keepdims=True)
-    return Trellis(len(emissions), log_z, posterior)
+    log_z, posterior = fill_trellises(model, emissions, np.array([0, len(emissions)]))
+    return Trellis(len(emissions), float(log_z[0]), posterior)
 
 
 def lattice(trellis: Trellis, rules: ChainRules, threshold: float) -> Piece:

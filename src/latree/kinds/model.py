@@ -235,6 +235,11 @@ class ForestModel(ABC, Generic[Result]):
         emissions = self.lexicon.emissions(tokens)
         return Emissions(emissions, emissions)
 
+    def read_all(self, sentences: Sequence[Sequence[str]]) -> Any:
+        """What is made of the words of some sentences laid end to end."""
+        readings = [self.read(tokens) for tokens in sentences]
+        return type(readings[0]).joined(readings)
+
     def _unit_emissions(self, units: Sequence[tuple[str | None, str | None]]) -> Floats:
         """P(w | tag) [units, tags] of known words, or of unknown words of given classes (`Lexicon.unit_row`)."""
         return np.stack([self.lexicon.unit_row(*unit) for unit in units])

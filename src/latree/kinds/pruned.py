@@ -7,23 +7,34 @@ training are made once and kept, and always hold the gold analysis.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from latree.arrays import Floats, Longs
+from latree.arrays import NONE, Floats, Longs, starts
 from latree.errors import LatreeError
 from latree.files import Arrays, Header, ModelFile, part_of
-from latree.inference.forest import Forest, Piece, UnknownRuleError, anchors, assemble, from_trees
+from latree.inference.forest import Forest, Piece, UnknownRuleError, anchors, assemble, from_trees, thin
 from latree.inference.grammar import inner_nodes, tagged_words
 from latree.inference.pooled import Posteriors
 from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.inference.prune import Cascade
 from latree.inference.reading import Reading
 from latree.inference.sampling import Drawer
+from latree.inference.sequences import (
+    Lattice,
+    Sums,
+    chosen_steps,
+    likely_tags,
+    narrowed,
+    only,
+    restricted,
+)
 from latree.inference.trellis import chain_rules, gold_chain
 from latree.kinds.fine_tags import FineTagger
 from latree.kinds.model import ForestModel, Model, Trouble
@@ -49,18 +60,28 @@ class PrunedReading(Reading):
     pruner: Reading
 
 
-class Example(NamedTuple):
-    """A sentence to learn from: its gold derivation as a forest, lexical entries numbered word * tags + tag."""
+@dataclass(frozen=True, eq=False)
+class Example:
+    """A sentence to learn from."""
 
     words: tuple[str, ...]
     tags: list[int]
-    gold: Piece
+    derive: Callable[[], Piece]
+
+    @cached_property
+    def gold(self) -> Piece:
+        """Its gold derivation as a forest, lexical entries numbered word * tags + tag; made when asked for."""
+        return self.derive()
 
 
 def by_length(examples: Sequence[Example], size: int) -> list[list[Example]]:
     """Groups of so many sentences of like length."""
     ordered = sorted(examples, key=lambda one: len(one.words))
     return [ordered[k : k + size] for k in range(0, len(ordered), size)]
+
+
+def _itself(piece: Piece) -> Piece:
+    return piece
 
 
 class PrunedModel(ForestModel[Any]):
@@ -85,12 +106,14 @@ class PrunedModel(ForestModel[Any]):
 
     def letters(self, words: Sequence[str]) -> Floats:
         """[words, tags] what the letters of words that go by their class say of their tags beyond it, as logs."""
-        table = np.zeros((len(words), len(self.grammar.tags)))
-        if self.heeds_letters:
-            for position, word in enumerate(words):
-                if self.lexical.by_class_alone(word):
-                    table[position] = self.pruner.lexicon.beyond_class(word, position == 0)
-        return table
+        return np.stack([self.letters_of_word(word, i == 0) for i, word in enumerate(words)])
+
+    def letters_of_word(self, word: str, first: bool) -> Floats:
+        """The same of one word, [tags]; `first` says that it opens its sentence."""
+        row = np.zeros(len(self.grammar.tags))
+        if self.heeds_letters and self.lexical.by_class_alone(word):
+            row += self.pruner.lexicon.beyond_class(word, first)
+        return row
 
     def letters_of_all(self, examples: Sequence[Example]) -> Potentials:
         """The same of some sentences laid end to end, as factors of their lexical entries."""
@@ -157,8 +180,20 @@ class PrunedModel(ForestModel[Any]):
     def prune_further(
         self, forest: Forest, reading: Reading, looseness: float, gold: tuple[Longs, int] | None
     ) -> Forest:
-        """What is pruned after the coarse pass, in training and in parsing alike; the reading is the pruner's."""
-        return self.pruner.refine(forest, reading, looseness, gold)
+        """What is pruned after the coarse pass, in training and in parsing alike; the reading is the pruner's.
+
+        After its own cascade, edges of small posterior under its full grammar go.
+        """
+        forest = self.pruner.refine(forest, reading, looseness, gold)
+        if self.edge_threshold == 0.0:
+            return forest
+        posterior = self.pruner.infer(forest, reading).posterior
+        return thin(forest, posterior >= self.edge_threshold * looseness, gold)
+
+    @property
+    def edge_threshold(self) -> float:
+        """The posterior under the pruner below which edges are dropped; 0: none is."""
+        return 0.0
 
     # -- search
 
@@ -296,7 +331,7 @@ class PrunedParser(PrunedModel, Parser):
                 gold = from_trees(grammar, [node], entry, len(words) * tags)
             except UnknownRuleError as error:
                 raise LatreeError(f"the pruner was trained on another treebank: {error}") from None
-            examples.append(Example(words, [number[symbol] for symbol in symbols], gold))
+            examples.append(Example(words, [number[symbol] for symbol in symbols], partial(_itself, gold)))
         return examples
 
     def adopt(self, pruner: Parser) -> None:
@@ -331,12 +366,58 @@ class PrunedTagger(PrunedModel, Tagger):
 
     def examples(self, data: list[Any]) -> list[Example]:
         number = {symbol.label: k for k, symbol in enumerate(self.grammar.tags)}
-        return [self._example(words, [number[name] for name in names]) for words, names in data]
+        coded = ((words, [number[name] for name in names]) for words, names in data)
+        return [Example(words, tags, partial(self._gold, tags)) for words, tags in coded]
 
-    def _example(self, words: tuple[str, ...], tags: list[int]) -> Example:
+    def _gold(self, tags: list[int]) -> Piece:
         entries = [i * len(self.grammar.tags) + tag for i, tag in enumerate(tags)]
-        gold = gold_chain(self.rules, tags, entries)
-        return Example(words, tags, gold._replace(entries=len(words) * len(self.grammar.tags)))
+        return gold_chain(self.rules, tags, entries)._replace(entries=len(tags) * len(self.grammar.tags))
+
+    def coarse_all(self, reading: PrunedReading, first: Longs) -> tuple[Floats, Floats]:
+        return self.pruner.coarse_all(reading.pruner, first)
+
+    def narrow(self, lattice: Lattice, reading: PrunedReading) -> Lattice:
+        """As `prune_further` does."""
+        if self.edge_threshold == 0.0:
+            return lattice
+        return narrowed(lattice, self.pruner.sum_sequences(lattice, reading.pruner), self.edge_threshold)
+
+    def lattices(
+        self, examples: Sequence[Example], has_rule: NDArray[np.bool_], looseness: float = 1.0
+    ) -> tuple[Lattice, Lattice]:
+        """What `forests` are, as lattices, for training on sequences: the gold tags, and what the pruner leaves with
+        the gold kept.  Tags that a word has no rule for [words, tags] are left out."""
+        reading, first = (
+            self.pruner.read_all([one.words for one in examples]),
+            starts([len(one.words) for one in examples]),
+        )
+        _, posterior = self.pruner.coarse_all(reading, first)
+        gold = np.concatenate([one.tags for one in examples])
+        least = self._thresholds(examples, posterior[np.arange(len(gold)), gold], first, looseness)
+        lattice = likely_tags(first, np.where(posterior >= least[:, None], posterior, 0.0), 0.0)
+        chosen = np.flatnonzero(lattice.tag == gold[lattice.word_of_node])
+        if self.edge_threshold > 0.0:
+            sums, steps = self.pruner.sum_sequences(lattice, reading), chosen_steps(lattice, chosen)
+            sums.node[chosen] = sums.step[steps[steps != NONE]] = np.inf  # these are kept
+            lattice = narrowed(lattice, sums, self.edge_threshold * looseness)
+        lattice = restricted(lattice, has_rule[lattice.word_of_node, lattice.tag], lattice.is_open)
+        return only(lattice, np.flatnonzero(lattice.tag == gold[lattice.word_of_node])), lattice
+
+    def _thresholds(self, examples: Sequence[Example], posterior: Floats, first: Longs, looseness: float) -> Floats:
+        """[words] thresholds so low that all gold tags of a sentence are among what is left, given their posteriors."""
+        lowest = np.minimum.reduceat(posterior, first[:-1])
+        if not lowest.all():
+            words = examples[int(np.argmin(lowest))].words
+            raise LatreeError(f"the pruner does not derive the gold analysis of: {' '.join(words)}")
+        least = np.full(len(lowest), self.pruner.threshold * looseness)
+        while (high := least > lowest).any():
+            least[high] = np.where(least[high] > 1e-15, least[high] * 1e-2, 0.0)
+        return np.repeat(least, np.diff(first))
+
+    def sequence_opinions(self, lattice: Lattice, reading: PrunedReading) -> Sequence[Sums]:
+        """The model's, and jointly also the pruner's."""
+        alone = super().sequence_opinions(lattice, reading)
+        return [*alone, *self.pruner.sequence_opinions(lattice, reading.pruner)] if self.joint else alone
 
     def adopt(self, pruner: Tagger) -> None:
         super().adopt(pruner)

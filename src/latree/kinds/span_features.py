@@ -23,6 +23,8 @@ from latree.checks import integers
 from latree.files import Arrays, Header, ModelFile
 from latree.inference.forest import Forest, P, R, assemble
 from latree.inference.potentials import NO_POTENTIALS, Potentials
+from latree.inference.sequences import Lattice
+from latree.jit import kernel
 from latree.kinds.pruned import Example, PrunedModel, PrunedReading, by_length
 from latree.lexicon.lexical_rules import LexicalRules
 
@@ -52,12 +54,16 @@ class SpanFeatures(ABC):
     symbols: int
 
     @classmethod
-    def of(cls, forests: Iterable[tuple[Forest, Words]], units: int, symbols: int) -> Self:
-        """Those that gold analyses have often enough."""
+    def of(cls, gold: Iterable[tuple[Sequence[Example], Words]], rules: int, units: int, symbols: int) -> Self:
+        """Those that gold analyses have often enough, in a grammar of so many rules."""
         empty = cls(np.zeros(0, np.int64), units, symbols)
-        keys = [empty.keys(forest, words)[1].ravel() for forest, words in forests]
+        keys = [empty.gold_keys(examples, words, rules).ravel() for examples, words in gold]
         key, count = np.unique(np.concatenate(keys), return_counts=True)
         return cls(key[count >= cls.least], units, symbols)
+
+    def gold_keys(self, examples: Sequence[Example], words: Words, rules: int) -> Longs:
+        """[spans, kinds] a number for each feature of the gold analyses."""
+        return self.keys(assemble([one.gold for one in examples], rules), words)[1]
 
     @abstractmethod
     def keys(self, forest: Forest, words: Words) -> tuple[Longs, Longs]:
@@ -88,8 +94,8 @@ class SpanFeatures(ABC):
         return Spans(self.matrix(forest, words), forest.ends[:, P].copy())
 
     @abstractmethod
-    def of_words(self, unit: Longs, weights: Floats) -> Floats:
-        """[words, tags] logs of what the words of a sentence weigh, given the features' weights."""
+    def of_words(self, words: Words, weights: Floats) -> Floats:
+        """[words, tags] logs of what words weigh, given the features' weights."""
 
     @abstractmethod
     def of_items(self, forest: Forest, words: Words, weights: Floats) -> Floats:
@@ -110,8 +116,8 @@ class PhraseFeatures(SpanFeatures):
         kinds = ((first,), (last,), (before,), (after,), (before, first), (last, after), (length,))
         return items, self.numbered(kinds, forest.symbol[items].astype(np.int64))
 
-    def of_words(self, unit: Longs, weights: Floats) -> Floats:
-        return np.zeros((len(unit), 1))
+    def of_words(self, words: Words, weights: Floats) -> Floats:
+        return np.zeros((len(words.unit), 1))
 
     def of_items(self, forest: Forest, words: Words, weights: Floats) -> Floats:
         return np.asarray(self.matrix(forest, words) @ weights)
@@ -142,16 +148,46 @@ class WordFeatures(SpanFeatures):
         alone = ((before,), (after,), (around(-2),), (around(2),))
         return self.numbered((*alone, (before, word), (word, after), (before, after)), symbol)
 
-    def of_words(self, unit: Longs, weights: Floats) -> Floats:
-        words, tags = len(unit), self.symbols - 1  # symbol 0 is the root
-        place, symbol = np.repeat(np.arange(words), tags), np.tile(np.arange(1, tags + 1), words)
-        around = Around(unit, np.zeros_like(place), np.full_like(place, words), place[:, None], self.units)
-        row, feature = self.found(self._around(around, symbol))
-        logs: Floats = np.bincount(row, weights[feature], words * tags).astype(np.float64)  # of nothing it has integers
-        return logs.reshape(words, tags)
+    def of_words(self, words: Words, weights: Floats) -> Floats:
+        """Features of the same units differ in the symbol alone, and stand side by side."""
+        place = np.arange(len(words.unit))
+        around = Around.of_words(words, place, self.units)
+        logs = np.zeros((len(place), self.symbols))
+        _add_weights(self.key, weights, self._around(around, np.zeros_like(place)), logs)
+        return logs[:, 1:]  # symbol 0 is the root
 
     def of_items(self, forest: Forest, words: Words, weights: Floats) -> Floats:
         return np.zeros(0)
+
+    def gold_keys(self, examples: Sequence[Example], words: Words, rules: int) -> Longs:
+        symbol = np.concatenate([one.tags for one in examples]) + 1
+        return self._around(Around.of_words(words, np.arange(len(symbol)), self.units), symbol)
+
+    def on_nodes(self, lattice: Lattice, words: Words) -> Spans:
+        """What the words of a lattice have under each of its tags."""
+        place = lattice.word_of_node
+        row, feature = self.found(self._around(Around.of_words(words, place, self.units), lattice.tag + 1))
+        matrix = csr_array((np.ones(len(row)), (row, feature)), shape=(len(place), len(self.key)))
+        return Spans(matrix, np.arange(len(place), dtype=np.int32))
+
+
+@kernel
+def _add_weights(key: Longs, weights: Floats, wanted: Longs, logs: Floats) -> None:
+    """Add to logs [words, symbols] the weights of all features whose numbers are those wanted [words, kinds], which are
+    those of symbol 0, or up to the last symbol more."""
+    words, symbols = logs.shape
+    for i in range(words):
+        for number in wanted[i]:
+            low, high = 0, len(key)
+            while low < high:
+                middle = (low + high) // 2
+                if key[middle] < number:
+                    low = middle + 1
+                else:
+                    high = middle
+            while low < len(key) and key[low] < number + symbols:
+                logs[i, key[low] - number] += weights[low]
+                low += 1
 
 
 class Around(NamedTuple):
@@ -168,6 +204,13 @@ class Around(NamedTuple):
         ends = np.append(words.start[1:], len(words.unit))
         begin = words.start[forest.sentence[items]]
         return cls(words.unit, begin, ends[forest.sentence[items]], begin[:, None] + forest.span[items], edge)
+
+    @classmethod
+    def of_words(cls, words: Words, place: Longs, edge: int) -> Around:
+        """Of single words, given their places among all."""
+        count = np.diff(np.append(words.start, len(words.unit)))
+        begin = np.repeat(words.start, count)
+        return cls(words.unit, begin[place], (begin + np.repeat(count, count))[place], place[:, None], edge)
 
     def __call__(self, step: int, *, of_end: bool = False) -> Longs:
         """The word so many steps from where each item begins, or from the word after its last."""
@@ -207,6 +250,11 @@ class SpanReading(PrunedReading):
         return Words(self.unit, np.flatnonzero(self.place == 0))
 
 
+def places(sentences: Sequence[Sequence[str]]) -> Longs:
+    """Each word's place in its sentence, sentences laid end to end."""
+    return np.concatenate([np.arange(len(words)) for words in sentences])
+
+
 class SpanModel(PrunedModel):
     """A model whose spans may have weights of their own beside the rules'."""
 
@@ -220,19 +268,13 @@ class SpanModel(PrunedModel):
 
     def find_spans(self, examples: Sequence[Example]) -> SpanFeatures:
         """Take the features that the gold analyses have."""
-        gold = (
-            (assemble([one.gold for one in group], len(self.grammar.rules)), self.words_of_all(group))
-            for group in by_length(examples, self.options.batch)
-        )
-        self.spans = self.span_features.of(gold, len(self.lexical.units), len(self.grammar.symbols))
+        gold = ((group, self.words_of_all(group)) for group in by_length(examples, self.options.batch))
+        sizes = len(self.grammar.rules), len(self.lexical.units), len(self.grammar.symbols)
+        self.spans = self.span_features.of(gold, *sizes)
         return self.spans
 
     def words_of_all(self, examples: Sequence[Example]) -> Words:
         return Words.of([one.words for one in examples], self.lexical)
-
-    def span_reading(self, tokens: Sequence[str]) -> tuple[Longs, Longs]:
-        """The units and places of a sentence's words."""
-        return self.lexical.units_of(tokens), np.arange(len(tokens))
 
     def potentials(self, forest: Forest, reading: Any) -> Potentials:
         """What every item's span weighs; what words weigh is in their readings."""
@@ -240,13 +282,12 @@ class SpanModel(PrunedModel):
             return NO_POTENTIALS
         return Potentials(item=self.spans.of_items(forest, reading.words, self.span_weights))
 
-    def word_factors(self, tokens: Sequence[str]) -> Floats:
-        """[words, tags] logs of what words weigh under tags beside their own rules: their letters, and what stands
-        around them."""
-        letters = self.letters(tokens)
+    def around_words(self, unit: Longs, place: Longs) -> Floats:
+        """[words, tags], or [words, 1] where all are alike: logs of what words weigh by what stands around them, given
+        their units and each word's place in its sentence."""
         if self.spans is None:
-            return letters
-        return letters + self.spans.of_words(self.lexical.units_of(tokens), self.span_weights)
+            return np.zeros((len(unit), 1))
+        return self.spans.of_words(Words(unit, np.flatnonzero(place == 0)), self.span_weights)
 
     # -- files
 

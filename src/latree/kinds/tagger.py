@@ -3,18 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from latree.arrays import NONE
+from latree.arrays import NONE, Floats, Longs, starts
 from latree.errors import LatreeError
 from latree.files import Arrays, Header
 from latree.inference.derivations import Derivation
 from latree.inference.forest import P, Piece, assemble
 from latree.inference.results import Objective, Tagging
-from latree.inference.trellis import Chain, ChainRules, Trellis, chain, chain_rules, fill_trellis, gold_chain, lattice
+from latree.inference.sequences import (
+    Lattice,
+    SubtypeChain,
+    Sums,
+    best_nodes,
+    likely_tags,
+    log_z_of,
+    only,
+    pool,
+    subtype_chain,
+    sum_sequences,
+)
+from latree.inference.subtypes import Layout
+from latree.inference.trellis import (
+    Chain,
+    ChainRules,
+    Trellis,
+    chain,
+    chain_rules,
+    fill_trellis,
+    fill_trellises,
+    gold_chain,
+    lattice,
+)
 from latree.kinds.model import ForestModel, Sentence, Trouble, checked_words, clipped
 from latree.kinds.options import ModelOptions
 from latree.kinds.registry import kind_named
@@ -27,6 +51,15 @@ if TYPE_CHECKING:
     from latree.parallel import Jobs
 
 
+class Told(NamedTuple):
+    """What is told of some sentences."""
+
+    chosen: Longs  # [words] the nodes of the best sequences, NONE where there is none
+    node: Floats  # [nodes] the probability of each
+    log_z: Floats  # [sentences] log P(w)
+    log_weight: Floats  # [sentences] log P(T, w) of the best sequences
+
+
 class Tagger(ForestModel[Tagging]):
     """Sentences in, tags out.  A subclass says how its weights come from tagged sentences."""
 
@@ -36,6 +69,7 @@ class Tagger(ForestModel[Tagging]):
     column: str = "upos"  # which column of CoNLL-U it was trained on
     chain: Chain  # the coarse model
     rules: ChainRules
+    subtype_chain: SubtypeChain  # the model itself
 
     @classmethod
     def _default_options(cls) -> ModelOptions:
@@ -56,6 +90,7 @@ class Tagger(ForestModel[Tagging]):
         super().prepare()
         self.rules = chain_rules(self.grammar)
         self.chain = chain(self.rules, self.coarse_theta())
+        self.subtype_chain = subtype_chain(Layout(self.grammar, self.widths()), self.tensors)
 
     # -- for people
 
@@ -115,6 +150,72 @@ class Tagger(ForestModel[Tagging]):
 
     def prune(self, coarse: Any, threshold: float) -> Piece:
         return lattice(coarse, self.rules, threshold)
+
+    # -- many sentences at once, without forests
+
+    @property
+    def needs_forests(self) -> bool:
+        """Whether the model does something that is done on forests alone."""
+        return False
+
+    def _analyse_batch(self, batch: Sequence[Sentence], objective: Objective) -> list[Tagging]:
+        """Tag sentences all at once; what is out of the ordinary goes the way of forests."""
+        if objective != "max-rule" or self.needs_forests:
+            return super()._analyse_batch(batch, objective)
+        words = [self.words_of(sentence) for sentence in batch]
+        usual = [k for k, tokens in enumerate(words) if 0 < len(tokens) <= self.max_length]
+        found = dict(zip(usual, self._tag_at_once([words[k] for k in usual]) if usual else (), strict=True))
+        rest = [k for k in range(len(batch)) if found.get(k) is None]
+        found |= zip(rest, super()._analyse_batch([words[k] for k in rest], objective), strict=True)
+        return [one for k in range(len(batch)) if (one := found[k]) is not None]
+
+    def _tag_at_once(self, sentences: Sequence[tuple[str, ...]]) -> list[Tagging | None]:
+        """The tags of sentences, None where pruning leaves none or some number is out of range."""
+        reading, first = self.read_all(sentences), starts([len(words) for words in sentences])
+        log_z, posterior = self.coarse_all(reading, first)
+        lattice = self.narrow(likely_tags(first, posterior, self.threshold), reading)
+        told = self.tell(lattice, reading)
+        log_marginal = log_z if self.certifies else told.log_z
+        node = np.maximum(told.chosen, 0)
+        names = self._names(lattice.tag[node].tolist())
+        confidences = np.minimum(told.node[node], 1.0).tolist()
+        usual = np.isfinite(log_marginal) & np.isfinite(told.log_weight)
+        rows = zip(sentences, told.log_weight.tolist(), log_marginal.tolist(), pairwise(first.tolist()), strict=True)
+        return [
+            Tagging(words, weight, marginal, tags=names[a:b], confidences=tuple(confidences[a:b])) if is_usual else None
+            for is_usual, (words, weight, marginal, (a, b)) in zip(usual.tolist(), rows, strict=True)
+        ]
+
+    def coarse_all(self, reading: Any, first: Longs) -> tuple[Floats, Floats]:
+        """The coarse pass over sentences that begin at these words: log Z of each, posteriors [words, tags]."""
+        return fill_trellises(self.chain, np.ascontiguousarray(reading.tags), first)
+
+    def narrow(self, lattice: Lattice, reading: Any) -> Lattice:
+        """What `refine` is to forests: prune further what the coarse pass left."""
+        return lattice
+
+    def tell(self, lattice: Lattice, reading: Any) -> Told:
+        """The best sequences of a lattice, and their probabilities."""
+        opinions = self.sequence_opinions(lattice, reading)
+        chosen = best_nodes(lattice, opinions)
+        if len(opinions) == 1:
+            (sums,) = opinions
+            return Told(chosen, sums.node, sums.log_z, self.log_weights(only(lattice, chosen), reading))
+        together = pool(lattice, opinions)
+        sums = together.sums
+        return Told(chosen, sums.node, sums.log_z, together.log_weights(lattice, chosen))
+
+    def sequence_opinions(self, lattice: Lattice, reading: Any) -> Sequence[Sums]:
+        """What `opinions` are to forests: sums by each of the distributions that together choose a sequence."""
+        return [self.sum_sequences(lattice, reading)]
+
+    def sum_sequences(self, lattice: Lattice, reading: Any) -> Sums:
+        """Sums over all sequences of a lattice."""
+        return sum_sequences(self.subtype_chain, lattice, reading.subtypes)
+
+    def log_weights(self, lattice: Lattice, reading: Any) -> Floats:
+        """[sentences] log of the sum over all sequences of a lattice."""
+        return log_z_of(self.subtype_chain, lattice, reading.subtypes)
 
     # -- results
 

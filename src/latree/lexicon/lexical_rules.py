@@ -23,6 +23,7 @@ from latree.lexicon.signatures import Scheme, read_scheme
 
 _ANY = ""  # the unit of what was not seen with a tag; no word is empty
 UNSEEN = 0.05  # an unseen tag of a known word is so much less likely than that of a word about which nothing is known
+_MOST_CLASSES = 1 << 16  # of words that are kept
 OFTEN = 100  # words with more tokens have the tags that they were seen with
 
 
@@ -105,24 +106,40 @@ class LexicalRules:
     def rules_of(self, tokens: Sequence[str], *, seen: bool = False) -> Longs:
         """The lexical rule of every word under every tag [words, tags], or only under those it was `seen` with; NONE
         where there is none."""
-        rows = self._rows if seen else self._open_rows
-        chosen = [self._row(rows, word, position == 0) for position, word in enumerate(tokens)]
-        if not seen:
-            for position, word in enumerate(tokens):
-                if word in self.rare:  # of its class's rules, those of its own tags
-                    seen_with = np.zeros(self.tags, bool)
-                    seen_with[list(self.rare[word])] = True
-                    chosen[position] = np.where(seen_with, chosen[position], self._rows[_ANY])
-        return np.stack(chosen)
+        return np.stack([self.rules_of_word(word, i == 0, seen=seen) for i, word in enumerate(tokens)])
+
+    def rules_of_word(self, word: str, first: bool, *, seen: bool = False) -> Longs:
+        """The lexical rule of a word under every tag [tags]; `first` says that it opens its sentence."""
+        row = self._row(self._rows if seen else self._open_rows, word, first)
+        if seen or word not in self.rare:
+            return row
+        seen_with = np.zeros(self.tags, bool)
+        seen_with[list(self.rare[word])] = True
+        return np.where(seen_with, row, self._rows[_ANY])  # of its class's rules, those of its own tags
 
     def units_of(self, tokens: Sequence[str]) -> Longs:
         """The unit that stands for each word: a frequent one for itself, another for its class or for all others."""
-        number, units = self._unit_number, []
-        for position, word in enumerate(tokens):
-            if word not in number or self._tokens[word] <= self.joined:
-                word = " " + self.scheme.signature(word, position == 0, self.is_known)
-            units.append(number.get(word, number[_ANY]))
-        return np.array(units, np.int64)
+        return np.array([self.unit_of_word(word, i == 0) for i, word in enumerate(tokens)], np.int64)
+
+    def unit_of_word(self, word: str, first: bool) -> int:
+        """The unit that stands for a word; `first` says that it opens its sentence."""
+        number = self._unit_number
+        if word not in number or self._tokens[word] <= self.joined:
+            word = self.class_of(word, first)
+        return number.get(word, number[_ANY])
+
+    def class_of(self, word: str, first: bool) -> str:
+        """The unit of a word's class, whether there is such a unit or not; kept for words that recur."""
+        name = self._classes.get((word, first))
+        if name is None:
+            if len(self._classes) >= _MOST_CLASSES:
+                self._classes.clear()
+            name = self._classes[word, first] = " " + self.scheme.signature(word, first, self.is_known)
+        return name
+
+    @cached_property
+    def _classes(self) -> dict[tuple[str, bool], str]:
+        return {}
 
     @cached_property
     def _unit_number(self) -> dict[str, int]:
@@ -130,24 +147,25 @@ class LexicalRules:
 
     def joined_rules_of(self, tokens: Sequence[str]) -> Longs:
         """The class's rule that stands beside a word's own under the tags it was seen with [words, tags]; else NONE."""
-        return np.stack([self._joined_row(word, position == 0) for position, word in enumerate(tokens)])
+        return np.stack([self.joined_rules_of_word(word, i == 0) for i, word in enumerate(tokens)])
 
-    def _joined_row(self, word: str, first: bool) -> Longs:
+    def joined_rules_of_word(self, word: str, first: bool) -> Longs:
+        """The same of one word, [tags]."""
         none = np.full(self.tags, NONE, np.int64)
         if word not in self._rows or word[:1] in ("", " ") or self._tokens[word] > self.joined:
             return none
-        name = " " + self.scheme.signature(word, first, self.is_known)
+        name = self.class_of(word, first)
         return np.where(self._rows[word] == NONE, NONE, self._rows.get(name, none))
 
     @cached_property
     def joined_rule(self) -> Longs:
         """[rules] that which stands beside each within a sentence."""
-        return np.stack([self._joined_row(unit, False) for unit in self.units])[self.unit, self.tag]
+        return np.stack([self.joined_rules_of_word(unit, False) for unit in self.units])[self.unit, self.tag]
 
     def _row(self, rows: Mapping[str, Longs], word: str, first: bool) -> Longs:
         if word in rows:
             return rows[word]
-        return rows.get(" " + self.scheme.signature(word, first, self.is_known), rows[_ANY])
+        return rows.get(self.class_of(word, first), rows[_ANY])
 
     def named_units(self) -> list[tuple[str | None, str | None]]:
         """Name the word of every unit, or its class (None for the one that stands for all others)."""

@@ -22,6 +22,7 @@ from latree.checks import boundaries, integers, numbers, whole_number
 from latree.errors import LatreeError
 from latree.files import Arrays, Header, pack_sparse, pack_strings, part_of, unpack_sparse, unpack_strings
 from latree.lexicon.guesser import Guesser
+from latree.lexicon.kept_rows import KeptRows
 from latree.lexicon.options import LexiconOptions
 from latree.lexicon.signatures import Scheme, Token, make_scheme, read_scheme
 from latree.text.tokenize import Style
@@ -29,7 +30,6 @@ from latree.text.tokenize import Style
 Integers = NDArray[np.int64]
 Sentences = Sequence[Sequence[tuple[str, int]]]
 
-_CACHE_BYTES = 1 << 26
 _LEAST, _MOST_ODDS = 1e-9, 5.0  # a probability, and a log of odds: letters alone rule no tag out
 # How a file keeps them: counts have seven digits, which whole numbers need and expected ones are cut to.
 _ARRAYS: dict[str, Any] = {
@@ -82,7 +82,6 @@ class Lexicon:
     options: LexiconOptions = LexiconOptions()
     guesser: Guesser | None = None
     tag_columns: Integers = field(default_factory=lambda: np.zeros(1, np.int64))  # for the guesser alone
-    _rows: dict[tuple[str, bool], Floats] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def count(
@@ -185,10 +184,11 @@ class Lexicon:
 
     def emissions(self, words: Sequence[str]) -> Floats:
         """P(w|t) of every word of a sentence under every tag, [words, tags]."""
-        table = np.empty((len(words), self.tags))
-        for position, word in enumerate(words):
-            table[position] = self._row(word, position == 0)
-        return table
+        return self.emissions_of_all([words])
+
+    def emissions_of_all(self, sentences: Sequence[Sequence[str]]) -> Floats:
+        """The same of some sentences laid end to end."""
+        return self._rows.of(sentences)[0] if any(sentences) else np.empty((0, self.tags))
 
     def tag_given_word(self, word: str, first: bool = False) -> Floats:
         """P(t|w), [tags]: smoothed counts of a known word, or what its looks say of an unknown one."""
@@ -221,15 +221,21 @@ class Lexicon:
         return row
 
     def _row(self, word: str, first: bool) -> Floats:
-        """P(w|t), [tags]; rows are kept, since a few words make most of any text, up to a bound on memory."""
-        row = self._rows.get((word, first))
-        if row is None:
-            if len(self._rows) * self.tags * 8 >= _CACHE_BYTES:
-                self._rows.clear()
-            index = self._index.get(word)
-            count = 1.0 if index is None else self.word_count[index]
-            row = self._rows[word, first] = likelihood(self.tag_given_word(word, first), count, self.tag_count)
-        return row
+        """P(w|t), [tags]."""
+        return self._rows.row(word, first)[0]
+
+    @cached_property
+    def _rows(self) -> KeptRows:
+        return KeptRows(self._made_row)
+
+    def _made_row(self, word: str, first: bool) -> tuple[Floats]:
+        return (self.likelihood_of(word, first),)
+
+    def likelihood_of(self, word: str, first: bool) -> Floats:
+        """P(w|t), [tags], made anew."""
+        index = self._index.get(word)
+        count = 1.0 if index is None else self.word_count[index]
+        return likelihood(self.tag_given_word(word, first), count, self.tag_count)
 
     def _posterior(self, index: int, first: bool) -> Floats:
         """P(t|w) of one known word, [tags]; frequent words are hardly smoothed, rare ones are drawn to what their looks
@@ -252,7 +258,7 @@ class Lexicon:
         by_class: Floats = self._signature_posterior[self.class_row(word, first)]
         if self.guesser is None:
             return by_class
-        guess = self.guesser.guess(word, first, self.is_known)
+        guess = self._guess(word, first)
         by_tag = np.add.reduceat(by_class, self.tag_columns[:-1])
         factor = np.divide(guess, by_tag, out=np.zeros_like(guess), where=by_tag > 0)
         scaled: Floats = by_class * np.repeat(factor, np.diff(self.tag_columns))
@@ -265,8 +271,20 @@ class Lexicon:
             return np.zeros(1)
         by_class: Floats = self._signature_posterior[self.class_row(word, first)]
         by_tag = np.add.reduceat(by_class, self.tag_columns[:-1])
-        odds = np.maximum(self.guesser.guess(word, first, self.is_known), _LEAST) / np.maximum(by_tag, _LEAST)
+        odds = np.maximum(self._guess(word, first), _LEAST) / np.maximum(by_tag, _LEAST)
         return np.clip(np.log(odds), -_MOST_ODDS, _MOST_ODDS)
+
+    def _guess(self, word: str, first: bool) -> Floats:
+        """P(t | letters), [tags whole]."""
+        return self._guesses.row(word, first)[0]
+
+    @cached_property
+    def _guesses(self) -> KeptRows:
+        return KeptRows(self._made_guess)
+
+    def _made_guess(self, word: str, first: bool) -> tuple[Floats]:
+        assert self.guesser is not None
+        return (self.guesser.guess(word, first, self.is_known),)
 
     def class_row(self, word: str, first: bool) -> int:
         """The row of a word's signature; the one after the last stands for signatures without counts."""

@@ -168,7 +168,7 @@ def fill_gram(slots: SlotForest, table: Table, gram: Floats) -> None:
         for k in range(0, rows, STRIP):
             ours = slots.side_at[side] + k
             _distances(theirs, slots.side_at, table.offset, table.mean, table.var, ours, k, rows, exponent, square)
-        _exponentials(exponent, cells, bits)
+        exponentials(exponent, cells, bits)
         for c in range(cells):
             gram[begin + c] = exponent[c] * np.sqrt(square[c])
 
@@ -205,7 +205,7 @@ def _distances(
 
 
 @kernel
-def _exponentials(x: Floats, columns: int, bits: Longs) -> None:
+def exponentials(x: Floats, columns: int, bits: Longs) -> None:
     """In place: e^x = 2^n e^r with |r| at most ln 2 / 2, several at a time, which the library's function is not.
 
     The power of two is written as the bits of a float.  Below e^-708 all is zero, above e^709 infinite.

@@ -67,7 +67,9 @@ class GmLvegOptions(TreebankOptions):
         10, "Passes over the treebank; after each the model is scored on --dev, and the best one is kept.", least=1
     )
     batch: int = option(32, "Sentences in one step of training.", least=1)
-    parts: int = option(2, "Parts of a step that --jobs can share; more of them make more work in all.", least=1)
+    parts: int = option(
+        2, "Parts of a step that --jobs can share; more of them make more work in all.", least=1, tagger=1
+    )
     rate: float = option(0.01, "Length of the steps of training (Adam).", least=0.0)
     max_length: int = option(50, "Sentences of more words are left out of training, since they take long.", least=1)
     looseness: float = option(

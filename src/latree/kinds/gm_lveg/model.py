@@ -21,10 +21,21 @@ from latree.errors import LatreeError
 from latree.files import Arrays, Header, ModelFile, part_of
 from latree.inference.forest import Forest, restrict
 from latree.inference.gaussian.mixtures import Components, Mixtures, no_statistics
-from latree.inference.gaussian.seen import Seen, infer_seen, log_z_seen, see
-from latree.inference.gaussian.slots import ABSENT, global_rules
+from latree.inference.gaussian.seen import SeenLattice, infer_seen, log_z_seen, see
+from latree.inference.gaussian.sequences import (
+    GaussianChain,
+    Joints,
+    find_joints,
+    gaussian_chain,
+    log_z_of_mixtures,
+    no_moments,
+    sum_mixtures,
+)
+from latree.inference.gaussian.slots import ABSENT, SlotForest, global_rules
 from latree.inference.gaussian.sweeps import GaussianInference
+from latree.inference.gaussian.unmerged import UnmergedForest
 from latree.inference.potentials import Potentials
+from latree.inference.sequences import Lattice, Sums
 from latree.kinds.gm_lveg import GmLvegOptions
 from latree.kinds.gm_lveg.start import Cube, Start, from_subtypes, from_treebank, make_components
 from latree.kinds.gm_lveg.training import Batch, Epochs, component_limit
@@ -35,8 +46,9 @@ from latree.kinds.options import TreeOptions
 from latree.kinds.parser import Parser
 from latree.kinds.pcfg.model import Pcfg
 from latree.kinds.pruned import Example, PrunedParser, PrunedTagger
-from latree.kinds.span_features import SpanModel, SpanReading, WordFeatures
+from latree.kinds.span_features import SpanModel, SpanReading, WordFeatures, places
 from latree.learning.loop import Progress, Training, train
+from latree.lexicon.kept_rows import KeptRows
 from latree.lexicon.lexical_rules import UNSEEN
 from latree.text.binary import Node
 
@@ -111,7 +123,9 @@ class GaussianModel(SpanModel):
     def batch(self, examples: Sequence[Example]) -> Batch:
         """Make the forests that these sentences are trained on."""
         gold, forest = self.forests(examples, self.options.looseness)
-        entry_rule = np.concatenate([self._rule_numbers(one.words, seen=True).ravel() for one in examples])
+        entry_rule = np.concatenate(
+            [self._rule_numbers(self.lexical.rules_of(one.words, seen=True)).ravel() for one in examples]
+        )
         if self.options.p_min is not None:  # low thresholds leave many dead ends: tags without a rule for their word
             forest = restrict(forest, global_rules(forest, entry_rule) != ABSENT)
         seen = [see(one, entry_rule, self.components.size, self.options.apart) for one in (gold, forest)]
@@ -123,23 +137,38 @@ class GaussianModel(SpanModel):
         words = self.words_of_all(examples)
         return batch._replace(spans=(self.spans.on(gold, words), self.spans.on(forest, words)))
 
-    def _rule_numbers(self, words: Sequence[str], *, seen: bool = False) -> Longs:
-        """[words, tags] the lexical rule of each, numbered after the grammar's rules; NONE where there is none."""
-        rules = self.lexical.rules_of(words, seen=seen)
+    def _rule_numbers(self, rules: Longs) -> Longs:
+        """Number lexical rules, or NONE, after the grammar's rules."""
         return np.where(rules == NONE, NONE, rules + len(self.grammar.rules))
 
     # -- search
 
     def read(self, tokens: Sequence[str]) -> GaussianReading:
-        rules = self._rule_numbers(tokens)
-        return GaussianReading(self.pruner.read(tokens), *self.span_reading(tokens), rules, self.word_factors(tokens))
+        return self.read_all([tokens])
+
+    def read_all(self, sentences: Sequence[Sequence[str]]) -> GaussianReading:
+        (rules, letters, units), place = self._word_rows.of(sentences), places(sentences)
+        unit = units.ravel()
+        factors = letters + self.around_words(unit, place)
+        return GaussianReading(self.pruner.read_all(sentences), unit, place, rules, factors)
+
+    def prepare(self) -> None:
+        super().prepare()
+        self._word_rows = KeptRows(self._read_word)
+
+    def _read_word(self, word: str, first: bool) -> tuple[Longs, Floats, Longs]:
+        rules, unit = (
+            self._rule_numbers(self.lexical.rules_of_word(word, first)),
+            self.lexical.unit_of_word(word, first),
+        )
+        return rules, self.letters_of_word(word, first), np.array([unit])
 
     def potentials(self, forest: Forest, reading: GaussianReading) -> Potentials:
         """What spans weigh, and words."""
         spans = super().potentials(forest, reading)
         return spans._replace(entry=reading.factors.ravel()) if reading.factors.any() else spans
 
-    def _seen(self, forest: Forest, reading: GaussianReading) -> Seen:
+    def _seen(self, forest: Forest, reading: GaussianReading) -> SlotForest | UnmergedForest:
         return see(forest, reading.rule.ravel(), self.components.size, self.options.apart)
 
     def infer(self, forest: Forest, reading: GaussianReading) -> GaussianInference:
@@ -264,7 +293,9 @@ class GmLvegTagger(GaussianModel, PrunedTagger):
 
     kind = "gm-lveg-tagger"
     span_features = WordFeatures
+    spans: WordFeatures | None = None
     joint_by_score = True  # the HMM helps with some treebanks and hurts with others
+    _chain: tuple[Mixtures, GaussianChain] | None = None
 
     def make_pruner(self) -> Hmm:
         options = self.options
@@ -273,3 +304,53 @@ class GmLvegTagger(GaussianModel, PrunedTagger):
     def meetings(self) -> Longs:
         """On the vector of every tag, three slots meet: the transition's into it, the word's, and that out of it."""
         return np.append(np.zeros(len(self.grammar.rules), np.int64), np.full(len(self.lexical.tag), 3))
+
+    # -- training
+
+    def batch(self, examples: Sequence[Example]) -> Batch:
+        """Lattices, where they will do."""
+        if self.needs_forests:
+            return super().batch(examples)
+        rule = self._rule_numbers(np.concatenate([self.lexical.rules_of(one.words, seen=True) for one in examples]))
+        lattices = self.lattices(examples, rule != NONE, self.options.looseness)
+        nodes = [(one.word_of_node, one.tag) for one in lattices]
+        pairs = zip(lattices, nodes, strict=True)
+        seen = [SeenLattice.of(one, self.rules, rule[node], self.components) for one, node in pairs]
+        letters = np.concatenate([self.letters(one.words) for one in examples])
+        factors = Potentials(edge=letters[nodes[0]]), Potentials(edge=letters[nodes[1]])
+        batch = Batch(seen[0], seen[1], len(examples), letters=factors)
+        if self.spans is None:
+            return batch
+        words = self.words_of_all(examples)
+        return batch._replace(spans=(self.spans.on_nodes(lattices[0], words), self.spans.on_nodes(lattices[1], words)))
+
+    # -- search
+
+    @property
+    def edge_threshold(self) -> float:
+        return self.threshold
+
+    @property
+    def needs_forests(self) -> bool:
+        """Where the components of messages are limited."""
+        return self.options.k_max > 0 or self.options.apart is not None
+
+    @property
+    def gaussian_chain(self) -> GaussianChain:
+        """The tables of the mixtures as they are now, made once."""
+        if self._chain is None or self._chain[0] is not self.mixtures:
+            self._chain = self.mixtures, gaussian_chain(self.rules, self.components, self.mixtures)
+        return self._chain[1]
+
+    def sum_sequences(self, lattice: Lattice, reading: GaussianReading) -> Sums:
+        chain = self.gaussian_chain
+        return sum_mixtures(chain, lattice, *self._meet(lattice, reading), no_moments(chain))
+
+    def log_weights(self, lattice: Lattice, reading: GaussianReading) -> Floats:
+        return log_z_of_mixtures(self.gaussian_chain, lattice, *self._meet(lattice, reading))
+
+    def _meet(self, lattice: Lattice, reading: GaussianReading) -> tuple[Joints, Floats]:
+        """What meets in a lattice, and the factors of its nodes."""
+        node = lattice.word_of_node, lattice.tag
+        joints = find_joints(self.rules, self.components.first, lattice, reading.rule[node])
+        return joints, reading.factors[node]

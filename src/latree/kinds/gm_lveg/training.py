@@ -309,6 +309,7 @@ class Epochs(GradientTrainee):
         model, scheme = self.model, self.model.pruner.lexicon.scheme
         tagged = [list(zip(one.words, one.tags, strict=True)) for one in examples]
         model.lexical = LexicalRules.of(tagged, scheme, len(model.grammar.tags), model.options.rare)
+        model.prepare()
         usable = self.usable(examples)
         model.components, model.mixtures = model.start(rng)
         if model.options.spans:

@@ -33,6 +33,7 @@ from latree.kinds.unsplit import without_subtypes
 from latree.learning.latent_treebank import LatentTreebank
 from latree.learning.loop import Training, train
 from latree.learning.tag_bigrams import bigram_grammar, by_rule, code_tags, count_bigrams
+from latree.lexicon.kept_rows import KeptRows
 from latree.lexicon.lexical_rules import LexicalRules
 from latree.lexicon.words import Lexicon
 from latree.text.binary import Node
@@ -105,6 +106,7 @@ class Subtyped(ForestModel[Any]):
         self._levels: dict[int, Level] = {}
         own = self.given_smoothing or word_smoothing(self.layout, self.history, self.options.word_smoothing)
         self._smoothing = ColumnMap.of(list(own))
+        self._word_rows = KeptRows(self._read_word)
         super().prepare()
 
     def _form(self) -> Sparse:
@@ -131,8 +133,14 @@ class Subtyped(ForestModel[Any]):
 
     def read(self, tokens: Sequence[str]) -> Emissions:
         """P(word | tag's subtype), smoothed; for the coarse pass the subtypes of a tag are averaged."""
-        subtypes = self.lexicon.emissions(tokens) @ self._smoothing
-        return Emissions(subtypes @ self.level(0).columns, subtypes)
+        return self.read_all([tokens])
+
+    def read_all(self, sentences: Sequence[Sequence[str]]) -> Emissions:
+        return Emissions(*self._word_rows.of(sentences))
+
+    def _read_word(self, word: str, first: bool) -> tuple[Floats, Floats]:
+        subtypes = self.lexicon.likelihood_of(word, first)[None] @ self._smoothing
+        return (subtypes @ self.level(0).columns)[0], subtypes[0]
 
     def word_mixing(self) -> Floats:
         return np.eye(self.lexicon.tags) @ self._smoothing

@@ -17,22 +17,24 @@ from latree.checks import integers, numbers
 from latree.errors import LatreeError
 from latree.files import Arrays, Header, ModelFile, part_of
 from latree.inference.decode import only
-from latree.inference.forest import Forest, thin
-from latree.inference.forms.multiscale import expanded
+from latree.inference.forest import Forest
+from latree.inference.forms.multiscale import MultiScale, expanded
 from latree.inference.forms.sparse import Sparse, no_statistics, with_words
-from latree.inference.reading import Reading
+from latree.inference.sequences import subtype_chain
 from latree.inference.subtypes import MOST_SUBTYPES, Layout
 from latree.inference.viterbi import viterbi_edges
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.model import Lvg, LvgTagger, Subtyped
 from latree.kinds.lvg_d import LvgDOptions
+from latree.kinds.lvg_d.lattice_batch import LatticeBatch
 from latree.kinds.lvg_d.loglinear import Batch, LogLinear, Weights, many_scales, one_scale
 from latree.kinds.lvg_d.refinement import Refinement
 from latree.kinds.lvg_d.start import log_rules, log_words
 from latree.kinds.lvg_d.training import Legs
 from latree.kinds.pruned import Example, PrunedParser, PrunedTagger
-from latree.kinds.span_features import PhraseFeatures, SpanModel, SpanReading, WordFeatures
+from latree.kinds.span_features import PhraseFeatures, SpanModel, SpanReading, WordFeatures, places
 from latree.learning.loop import Training, train
+from latree.lexicon.kept_rows import KeptRows
 from latree.lexicon.lexical_rules import UNSEEN
 
 
@@ -87,8 +89,8 @@ class LoglinearModel(SpanModel):
         width = layout.size[self.grammar.first_tag + self.lexical.tag]
         return np.repeat(rules, np.diff(layout.start)), np.repeat(words, width)
 
-    def batch(self, examples: Sequence[Example]) -> Batch:
-        """Make the forests that these sentences are trained on."""
+    def batch(self, examples: Sequence[Example]) -> Any:
+        """Make the forests, or lattices, that these sentences are trained on."""
         gold, everything = self.forests(examples)
         own = [self.lexical.rules_of(one.words, seen=True).ravel() for one in examples]
         joined = [self.lexical.joined_rules_of(one.words).ravel() for one in examples]
@@ -96,34 +98,45 @@ class LoglinearModel(SpanModel):
         batch = Batch.of(gold, everything, np.concatenate(own), np.concatenate(joined), letters)
         return batch if self.spans is None else batch.with_spans(self.spans, self.words_of_all(examples))
 
-    def prune_further(
-        self, forest: Forest, reading: Reading, looseness: float, gold: tuple[Longs, int] | None
-    ) -> Forest:
-        """After the pruner's own cascade, edges of small posterior under its full grammar go."""
-        forest = super().prune_further(forest, reading, looseness, gold)
-        posterior = self.pruner.infer(forest, reading).posterior
-        return thin(forest, posterior >= self.options.threshold * looseness, gold)
+    @property
+    def edge_threshold(self) -> float:
+        return self.options.threshold
 
     # -- search
 
     def prepare(self) -> None:
         """The weights, from what was learned."""
         self.learned: Weights = self.model.weights(self.delta)
+        self._word_rows = KeptRows(self._read_word)
 
     def widths(self) -> Longs:
         return self.size
 
     def read(self, tokens: Sequence[str]) -> LoglinearReading:
-        """A word weighs nothing under a tag that it cannot have."""
-        own, joined = self.lexical.rules_of(tokens), self.lexical.joined_rules_of(tokens)
+        return self.read_all([tokens])
+
+    def read_all(self, sentences: Sequence[Sequence[str]]) -> LoglinearReading:
+        (logs, units), place = self._word_rows.of(sentences), places(sentences)
+        unit = units.ravel()
+        around = self.around_words(unit, place)
+        logs += around[:, self._column_tag] if around.shape[1] > 1 else around
+        return LoglinearReading(self.pruner.read_all(sentences), unit, place, np.exp(logs))
+
+    @property
+    def _column_tag(self) -> Longs:
+        """[tags' subtypes laid end to end] the tag of each."""
         width = self.size[self.grammar.first_tag :]
-        tag, step = np.repeat(np.arange(len(width)), width), np.concatenate([np.arange(n) for n in width])
-        start = self.model.lexical_start
+        return np.repeat(np.arange(len(width)), width)
+
+    def _read_word(self, word: str, first: bool) -> tuple[Floats, Longs]:
+        """Log weights of a word by itself, -inf under a tag that it cannot have, and its unit."""
+        tag, start = self._column_tag, self.model.lexical_start
+        own, joined = self.lexical.rules_of_word(word, first)[tag], self.lexical.joined_rules_of_word(word, first)[tag]
+        subtype = np.arange(len(tag)) - self.model.layout.tag_columns[tag]
         lexical, change = np.append(self.learned.lexical, -np.inf), np.append(self.learned.change, 0.0)
-        first = np.where(own[:, tag] == NONE, NONE, start[own[:, tag]] + step)
-        second = np.where(joined[:, tag] == NONE, NONE, start[joined[:, tag]] + step)
-        weights = np.exp(lexical[first] + change[second] + self.word_factors(tokens)[:, tag])
-        return LoglinearReading(self.pruner.read(tokens), *self.span_reading(tokens), weights)
+        logs = lexical[np.where(own == NONE, NONE, start[own] + subtype)]
+        logs += change[np.where(joined == NONE, NONE, start[joined] + subtype)]
+        return logs + self.letters_of_word(word, first)[tag], np.array([self.lexical.unit_of_word(word, first)])
 
     def weights(self, reading: LoglinearReading) -> Any:
         return self.model.as_form(with_words(self.learned.cells, self.model.layout, reading.subtypes))
@@ -200,7 +213,30 @@ class LvgDTagger(LoglinearModel, PrunedTagger):
 
     kind = "lvg-d-tagger"
     span_features = WordFeatures
+    spans: WordFeatures | None = None
     pruner: LvgTagger
+
+    def prepare(self) -> None:
+        super().prepare()
+        blocks = self.learned.cells
+        cells = expanded(self.model.layout, MultiScale(blocks)) if self.model.in_blocks else blocks
+        self.subtype_chain = subtype_chain(self.model.layout, cells)
+
+    def batch(self, examples: Sequence[Example]) -> Any:
+        """Lattices; at several scales, forests."""
+        if self.model.in_blocks:
+            return super().batch(examples)
+        own = np.concatenate([self.lexical.rules_of(one.words, seen=True) for one in examples])
+        gold, everything = self.lattices(examples, own != NONE)
+        node = everything.word_of_node, everything.tag
+        tags = np.concatenate([one.tags for one in examples])
+        joined = np.concatenate([self.lexical.joined_rules_of(one.words) for one in examples])
+        letters = np.concatenate([self.letters(one.words) for one in examples])
+        is_gold = (everything.tag == tags[node[0]]).astype(np.float64)
+        batch = LatticeBatch(gold, everything, is_gold, own[node], joined[node], letters[node])
+        if self.spans is None:
+            return batch
+        return batch._replace(spans=self.spans.on_nodes(everything, self.words_of_all(examples)))
 
     def make_pruner(self) -> LvgTagger:
         return LvgTagger(LvgOptions.for_tagger(**self.options.shared("subtypes")))

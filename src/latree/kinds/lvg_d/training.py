@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -20,7 +20,8 @@ from latree.errors import LatreeError
 from latree.files import Arrays
 from latree.kinds.jobs import Parcel
 from latree.kinds.lvg_d import LvgDOptions
-from latree.kinds.lvg_d.loglinear import Batch, LogLinear, log_likelihood
+from latree.kinds.lvg_d.lattice_batch import LatticeBatch, log_likelihood_of_lattices
+from latree.kinds.lvg_d.loglinear import LogLinear, log_likelihood
 from latree.kinds.lvg_d.refinement import Refinement
 from latree.kinds.lvg_d.start import grown, split_ports
 from latree.kinds.pruned import LOG_P, Example, GradientTrainee, by_length
@@ -45,7 +46,7 @@ def log_likelihood_of_all(shards: Shards[Numbered], model: LogLinear, delta: Flo
     return value, model.transposed @ slope
 
 
-Numbered = dict[int, Batch]  # some of the batches
+Numbered = dict[int, Any]  # some of the batches, forests or lattices
 
 
 def build_batches(parcel: Parcel, groups: Sequence[tuple[int, Sequence[Example]]]) -> Numbered:
@@ -54,9 +55,11 @@ def build_batches(parcel: Parcel, groups: Sequence[tuple[int, Sequence[Example]]
 
 
 def _log_likelihood(batches: Numbered, model: LogLinear, delta: Floats, only: int | None = None) -> Sum:
-    """Of all these batches, or of one, where it is among them."""
+    """Of all these batches, which are of one type, or of one, where it is among them."""
     chosen = [batch for number, batch in batches.items() if only in (None, number)]
-    return log_likelihood(chosen, model, model.weights(delta))
+    are_lattices = isinstance(next(iter(batches.values())), LatticeBatch)
+    by_type = log_likelihood_of_lattices if are_lattices else log_likelihood
+    return by_type(chosen, model, model.weights(delta))
 
 
 @dataclass(frozen=True)
