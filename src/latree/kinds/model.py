@@ -475,6 +475,8 @@ class ForestModel(ABC, Generic[Result]):
         search = self._search(attempt, self.threshold)
         if attempt.is_listed and not len(search.forest.rule):
             return self._without_lists([self._sample_given(tokens, rng)])[0]
+        if not np.isfinite(search.log_z[0]):
+            return self._stand_in(tokens, NOTHING)
         edges = self._draw(search.forest, attempt.reading, rng)
         return self._result(tokens, search, search.weighed([edges])[0], 0)
 

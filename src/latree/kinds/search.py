@@ -12,13 +12,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from latree.arrays import Floats
+from latree.arrays import Floats, Longs
 from latree.errors import LatreeError
 from latree.inference import decode
 from latree.inference.constituents import Allowed
 from latree.inference.derivations import Derivation, Derivations
-from latree.inference.forest import PASS, Forest, P, Piece, assemble
+from latree.inference.forest import PASS, Forest, P, Piece, anchors, assemble
 from latree.inference.kbest import k_best
 from latree.inference.phrases import PhraseTable
 from latree.inference.pooled import Pooled, Posteriors, pooled
@@ -44,6 +45,23 @@ class Attempt(NamedTuple):
     coarse: Coarse
     reading: Reading
     allowed: Allowed | None = None  # where constituents are listed: nothing else is considered, and nothing pruned
+
+    def contains(self, forest: Forest, which: int) -> NDArray[np.bool_]:
+        """Tell of the edges of a forest of one sentence alone, the one at this place here, which are in this forest.
+
+        Words always are: where a rule over a tag is, its tag is.
+        """
+        known, size = self._anchors
+        places = anchors(forest._replace(sentence=np.full_like(forest.sentence, which)), size)
+        at = np.minimum(np.searchsorted(known, places), len(known) - 1)
+        found: NDArray[np.bool_] = (forest.rule >= forest.rules) | (known[at] == places)
+        return found
+
+    @cached_property
+    def _anchors(self) -> tuple[Longs, int]:
+        """What tells edges from each other, in order, and the size that it goes by."""
+        size = int(self.forest.span.max(initial=0)) + 1
+        return np.unique(anchors(self.forest, size)), size
 
     @property
     def is_listed(self) -> bool:
@@ -84,6 +102,23 @@ class Search:
             threshold = threshold * 1e-2 if threshold > 1e-12 else 0.0
             piece = self.model.prune(coarse, threshold)
         return piece
+
+    def contains(self, forest: Forest, which: int) -> NDArray[np.bool_]:
+        """Tell of the edges of a forest of one sentence alone, the one at this place here, which are in this forest.
+
+        Words always are: where a rule over a tag is, its tag is.
+        """
+        known, size = self._anchors
+        places = anchors(forest._replace(sentence=np.full_like(forest.sentence, which)), size)
+        at = np.minimum(np.searchsorted(known, places), len(known) - 1)
+        found: NDArray[np.bool_] = (forest.rule >= forest.rules) | (known[at] == places)
+        return found
+
+    @cached_property
+    def _anchors(self) -> tuple[Longs, int]:
+        """What tells edges from each other, in order, and the size that it goes by."""
+        size = int(self.forest.span.max(initial=0)) + 1
+        return np.unique(anchors(self.forest, size)), size
 
     @property
     def is_listed(self) -> bool:
