@@ -63,6 +63,14 @@ class Attempt(NamedTuple):
         size = int(self.forest.span.max(initial=0)) + 1
         return np.unique(anchors(self.forest, size)), size
 
+    def same_edges(self, other: Search, derivation: Derivation) -> list[int]:
+        """The edges of a derivation that another search of the same sentence found; none where it is not here."""
+        size = self._anchors[1]
+        wanted = anchors(other.forest, size)[derivation.edges]
+        alike = (self.forest.rule == PASS) | np.isin(anchors(self.forest, size), wanted)
+        choice = decode.best(self.forest, np.where(alike, 0.0, -np.inf))
+        return decode.best_edges(self.forest, choice, 0)
+
     @property
     def is_listed(self) -> bool:
         return self.allowed is not None
@@ -119,6 +127,14 @@ class Search:
         """What tells edges from each other, in order, and the size that it goes by."""
         size = int(self.forest.span.max(initial=0)) + 1
         return np.unique(anchors(self.forest, size)), size
+
+    def same_edges(self, other: Search, derivation: Derivation) -> list[int]:
+        """The edges of a derivation that another search of the same sentence found; none where it is not here."""
+        size = self._anchors[1]
+        wanted = anchors(other.forest, size)[derivation.edges]
+        alike = (self.forest.rule == PASS) | np.isin(anchors(self.forest, size), wanted)
+        choice = decode.best(self.forest, np.where(alike, 0.0, -np.inf))
+        return decode.best_edges(self.forest, choice, 0)
 
     @property
     def is_listed(self) -> bool:
