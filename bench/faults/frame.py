@@ -57,15 +57,16 @@ def write_log(trials: Iterable[Trial], log: Path) -> None:
 
 
 class Campaign(NamedTuple):
-    """How often what came of things, and what should not have."""
+    """How often what came of things, what should not have, and what the process printed of its own."""
 
     results: Counter[str]
     wrong: list[str]
+    printed: str = ""
 
     def told(self) -> str:
-        """Both in a few lines."""
+        """All of it in a few lines."""
         counts = ", ".join(f"{count:,} {what}" for what, count in self.results.items())
-        return "\n".join([counts, *(f"  {line}" for line in self.wrong[:SHOWN])])
+        return "\n".join([counts, *(f"  {line}" for line in (*self.printed.splitlines(), *self.wrong[:SHOWN]))])
 
 
 def run_inside(module: str, *arguments: object) -> Campaign:
@@ -80,7 +81,7 @@ def run_inside(module: str, *arguments: object) -> Campaign:
     wrong = [f"{group}: {done}: {what}" for group, done, what in rows if what not in (WORKED, REFUSED)]
     if ended.returncode != 0:
         wrong.append(f"the process ended with {ended.returncode}\n{ended.stderr[-2000:]}")
-    return Campaign(results, wrong)
+    return Campaign(results, wrong, ended.stdout)
 
 
 def options(about: str, count: int) -> argparse.ArgumentParser:
