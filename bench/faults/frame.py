@@ -40,6 +40,16 @@ def outcome(act: Callable[[], object]) -> str:
     return WORKED
 
 
+class WrongError(Exception):
+    """What happened should not have."""
+
+
+def see(good: bool, what: str) -> None:
+    """Take note of what should be so."""
+    if not good:
+        raise WrongError(what)
+
+
 class Trial(NamedTuple):
     """Something to try: where it belongs, what is done, and how."""
 

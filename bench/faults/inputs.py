@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bench.faults.damage import damaged
-from bench.faults.frame import Campaign, Trial, options, run_inside, some, write_log
+from bench.faults.frame import Campaign, Trial, options, run_inside, see, some, write_log
 from latree.cli.constituents import with_lists
 from latree.cli.warm import small_model
 from latree.data import toy
@@ -62,14 +62,9 @@ class Sample(NamedTuple):
     beside: tuple[tuple[str, bytes], ...] = ()
 
 
-class WrongError(Exception):
-    """Something that was read is not what is read again."""
-
-
 def same(one: object, other: object) -> None:
     """See that what was written is what was read."""
-    if one != other:
-        raise WrongError(f"{str(one)[:80]!r} became {str(other)[:80]!r}")
+    see(one == other, f"{str(one)[:80]!r} became {str(other)[:80]!r}")
 
 
 # -- readers
@@ -132,8 +127,7 @@ def use_text(path: Path) -> None:
         with open_text(path) as lines:
             for sentence in (one for paragraph in paragraphs_in(lines, wrapped=wrapped) for one in paragraph):
                 for token in sentence:
-                    if not 0 <= token.start < token.end <= len(text):
-                        raise WrongError(f"{token!r} stands at {token.start} to {token.end} of {len(text)}")
+                    see(0 <= token.start < token.end <= len(text), f"{token!r} stands at {token.start}:{token.end}")
 
 
 def use_grammar(path: Path) -> None:

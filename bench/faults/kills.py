@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bench.faults.frame import Campaign, Trial, options, run_inside, write_log
+from bench.faults.frame import Campaign, Trial, options, run_inside, see, write_log
 from latree.cli import main as latree
 from latree.data import toy
 from latree.kinds.registry import load
@@ -55,15 +55,6 @@ READERS: tuple[tuple[str, ...], ...] = (
     ("show", "-m", "model"),
     ("eval", "many.mrg", "many.mrg", "--json"),
 )
-
-
-class WrongError(Exception):
-    """What happened should not have."""
-
-
-def see(good: bool, what: str) -> None:
-    if not good:
-        raise WrongError(what)
 
 
 # -- commands in processes of their own, which need not import or compile anything again

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.faults.frame import Campaign, Trial, options, run_inside, write_log
+from bench.faults.frame import Campaign, Trial, options, run_inside, see, write_log
 from bench.faults.sentences import known_words, plain, spoilt, unknown
 from latree.cli.warm import small_model
 from latree.errors import LatreeError
@@ -30,10 +30,6 @@ SHARED = 100  # sentences that each of these analyses
 MOST_GROWTH = 20.0  # MB: what memory may grow by after the first tenth, whatever the count
 LISTED = 3
 RARELY = 10  # one in so many sentences has a list too
-
-
-class WrongError(Exception):
-    """What happened should not have."""
 
 
 def sentences(seed: int) -> Iterator[list[str]]:
@@ -68,8 +64,7 @@ def stay_small(model: Any, count: int, seed: int, told: list[str]) -> None:
             answer(model, words, 0 if number % RARELY else LISTED)
         sizes.append(resident())
     told.append(f"{sizes[0]:.1f} MB after {count // 10}, {sizes[1]:.1f} after {count}")
-    if sizes[1] > sizes[0] + MOST_GROWTH:
-        raise WrongError(told[-1])
+    see(sizes[1] <= sizes[0] + MOST_GROWTH, told[-1])
 
 
 def by_threads(model: Any, seed: int) -> None:
@@ -78,8 +73,7 @@ def by_threads(model: Any, seed: int) -> None:
     alone = [answer(model, words) for words in given]
     with ThreadPoolExecutor(AT_ONCE) as threads:
         for found in threads.map(lambda _: [answer(model, words) for words in given], range(AT_ONCE)):
-            if found != alone:
-                raise WrongError("a thread among others has another answer")
+            see(found == alone, "a thread among others has another answer")
 
 
 def by_forks(model: Any, seed: int) -> None:
@@ -91,8 +85,7 @@ def by_forks(model: Any, seed: int) -> None:
         with open(read, "rb") as file:
             found = pickle.load(file)  # what this program wrote itself
         os.waitpid(process, 0)
-        if found != alone:
-            raise WrongError("a forked process has another answer")
+        see(found == alone, "a forked process has another answer")
 
 
 def _forked(model: Any, given: list[list[str]]) -> tuple[int, int]:

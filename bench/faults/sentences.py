@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.faults.frame import Campaign, Trial, options, run_inside, some, write_log
+from bench.faults.frame import Campaign, Trial, options, run_inside, see, some, write_log
 from latree.cli.warm import NAMES, is_tagger, small_model
 from latree.data import toy
 from latree.errors import LatreeError
@@ -110,15 +110,6 @@ MAKERS = (known_words, odd_words, spoilt, repeated, scrambled, unknown, plain)
 
 
 # -- what is checked
-
-
-class DishonestError(Exception):
-    """An answer that cannot be so."""
-
-
-def see(good: bool, what: str) -> None:
-    if not good:
-        raise DishonestError(what)
 
 
 def near(one: float, other: float) -> bool:

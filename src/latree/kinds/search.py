@@ -46,31 +46,6 @@ class Attempt(NamedTuple):
     reading: Reading
     allowed: Allowed | None = None  # where constituents are listed: nothing else is considered, and nothing pruned
 
-    def contains(self, forest: Forest, which: int) -> NDArray[np.bool_]:
-        """Tell of the edges of a forest of one sentence alone, the one at this place here, which are in this forest.
-
-        Words always are: where a rule over a tag is, its tag is.
-        """
-        known, size = self._anchors
-        places = anchors(forest._replace(sentence=np.full_like(forest.sentence, which)), size)
-        at = np.minimum(np.searchsorted(known, places), len(known) - 1)
-        found: NDArray[np.bool_] = (forest.rule >= forest.rules) | (known[at] == places)
-        return found
-
-    @cached_property
-    def _anchors(self) -> tuple[Longs, int]:
-        """What tells edges from each other, in order, and the size that it goes by."""
-        size = int(self.forest.span.max(initial=0)) + 1
-        return np.unique(anchors(self.forest, size)), size
-
-    def same_edges(self, other: Search, derivation: Derivation) -> list[int]:
-        """The edges of a derivation that another search of the same sentence found; none where it is not here."""
-        size = self._anchors[1]
-        wanted = anchors(other.forest, size)[derivation.edges]
-        alike = (self.forest.rule == PASS) | np.isin(anchors(self.forest, size), wanted)
-        choice = decode.best(self.forest, np.where(alike, 0.0, -np.inf))
-        return decode.best_edges(self.forest, choice, 0)
-
     @property
     def is_listed(self) -> bool:
         return self.allowed is not None

@@ -137,8 +137,8 @@ def expectation(counts: PairCounts, clusters: Clusters) -> Expected:
         parent_words, child_words, pairs,
     )  # fmt: skip
     # Laid out as a checkpoint keeps them: sums over another layout would differ in the last bit.
-    words = (np.ascontiguousarray(one.T) for one in (parent_words, child_words))
-    return Expected(*words, pairs, float(log_likelihood))
+    of_parents, of_children = (np.ascontiguousarray(one.T) for one in (parent_words, child_words))
+    return Expected(of_parents, of_children, pairs, float(log_likelihood))
 
 
 @kernel
