@@ -46,12 +46,23 @@ test-generic: install
 	$(BIN)/python -m tests.warm
 	$(PYTEST)
 
-# Model files that are damaged in ways that are counted: none may crash what reads it.
+# Model files and inputs that are damaged, hostile sentences, trainings that are killed, very many sentences: counted,
+# and seeded, so that what is found can be had again (docs/figures.md).
+FAULTS := $(BIN)/python -m bench.faults
+
 faults: install
-	$(BIN)/python -m bench.faults.models --count 1000
+	$(FAULTS).models --count 200
+	$(FAULTS).inputs --count 20000
+	$(FAULTS).sentences --count 50
+	$(FAULTS).kills --count 15
+	$(FAULTS).leaks --count 2000
 
 faults-long: install
-	$(BIN)/python -m bench.faults.models --count 20000
+	$(FAULTS).models --count 5000
+	$(FAULTS).inputs --count 500000
+	$(FAULTS).sentences --count 500
+	$(FAULTS).kills --count 100
+	$(FAULTS).leaks --count 100000
 
 clean:
 	rm -rf $(VENV) .numba_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis out

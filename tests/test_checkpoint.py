@@ -16,7 +16,7 @@ from latree.cli.training import Reporter
 from latree.data import toy
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.model import Lvg, LvgTagger, Subtyped
-from latree.learning.checkpoint import Checkpoint
+from latree.learning.checkpoint import Checkpoint, Standing
 from latree.learning.loop import Progress, Training, after_steps
 from tests.command import latree, toy_trees, write_conllu
 
@@ -140,7 +140,46 @@ def test_a_model_is_no_checkpoint(tmp_path: Path) -> None:
         fit(parser(), Training(checkpoint=Checkpoint(tmp_path / "model", parser().identity()), resume=True))
 
 
+@pytest.mark.parametrize(
+    "path",
+    [("part",), ("treebank",), ("rng",), ("done",), ("notes",), ("notes", "judged"), ("notes", "scores")],
+    ids=".".join,
+)
+def test_a_checkpoint_of_another_version_is_told_to_be_one(path: tuple[str, ...], tmp_path: Path) -> None:
+    """It lacks what is looked for, or has something else there."""
+    checkpoint = cut_short(parser(), tmp_path / "checkpoint", 1)
+    header, arrays = files.load(checkpoint.path)
+    *outer, last = ("checkpoint", *path)
+    inside = header
+    for step in outer:
+        inside = inside[step]
+    del inside[last]
+    files.save(checkpoint.path, header["kind"], header, arrays)
+    with pytest.raises(LatreeError, match=rf"checkpoint: no training of this version .*lacks '{last}'.*remove it"):
+        fit(parser(), Training(checkpoint=checkpoint, resume=True))
+
+
+def test_a_checkpoint_without_its_arrays_is_told(tmp_path: Path) -> None:
+    checkpoint = cut_short(parser(), tmp_path / "checkpoint", 1)
+    header, arrays = files.load(checkpoint.path)
+    del arrays["size"]
+    files.save(checkpoint.path, header["kind"], header, arrays)
+    with pytest.raises(LatreeError, match=r"no training of this version .*lacks 'size'"):
+        fit(parser(), Training(checkpoint=checkpoint, resume=True))
+
+
 # -- the command line
+
+
+def see_layouts(patched: pytest.MonkeyPatch) -> None:
+    """Check that what a checkpoint keeps is laid out as it is read: sums over another layout have other last bits."""
+    write = Checkpoint.write
+
+    def checked(self: Checkpoint, model: Any, treebank: str, standing: Standing) -> None:
+        assert [name for name, array in standing.arrays.items() if not array.flags.c_contiguous] == []
+        write(self, model, treebank, standing)
+
+    patched.setattr(Checkpoint, "write", checked)
 
 
 def stop_after(step: int, inside: str, patched: pytest.MonkeyPatch) -> None:
@@ -217,7 +256,9 @@ def test_any_part_of_a_training_is_taken_up_again(
     """Also where the model has a pruner, which is trained first; the dev file does not matter."""
     command: tuple[str | Path, ...] = ("train", kind, toy("dev"), *options, "--dev", toy("test"))
     whole, model, checkpoint = tmp_path / "whole", tmp_path / "model", tmp_path / "model.checkpoint"
-    told = latree(*command, "-o", whole).err
+    with monkeypatch.context() as patched:
+        see_layouts(patched)
+        told = latree(*command, "-o", whole).err
     place = f"{part}: " if part else ""
     unit = "step" if kind == "svs" else "round" if part else "epoch"
     assert f"latree: {place}{unit} 1 of " in told
@@ -234,7 +275,9 @@ def test_any_part_of_a_training_is_taken_up_again(
     assert f"latree: {place}{unit} 1 of " not in outcome.err
     assert f"latree: {place}{unit} {step + 1} of " in outcome.err
     (header, arrays), (other, others) = files.load(whole), files.load(model)
-    assert header["training"]["dev"] == other["training"]["dev"]
+    command_told = header["training"].pop("command").replace(str(whole), str(model))
+    assert command_told == other["training"].pop("command")  # --resume is no part of how the model came about
+    assert header == other
     assert arrays.keys() == others.keys()
     for name, array in arrays.items():
         np.testing.assert_array_equal(array, others[name], err_msg=name)

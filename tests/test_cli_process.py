@@ -135,6 +135,16 @@ def test_a_reader_that_goes(jobs: str) -> None:
     assert group_is_gone(running.pid)
 
 
+@pytest.mark.parametrize("command", ["show", "eval"])
+def test_a_reader_of_tables_that_goes(command: str) -> None:
+    arguments = ("-m", model("pcfg")) if command == "show" else (toy("dev"), toy("dev"))
+    with process(command, *arguments) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        assert (running.wait(60), running.stderr.read()) == (0, "")
+
+
 def test_a_pipe_waits_for_a_batch_and_no_longer() -> None:
     with process("tag", "-m", model("hmm")) as running:
         assert running.stdin is not None

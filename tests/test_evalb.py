@@ -204,7 +204,8 @@ def test_reading_parameters(tmp_path: Path) -> None:
         ("DELETE_LABLE X", "unknown option 'DELETE_LABLE'"),
         ("DELETE_LABEL", "DELETE_LABEL takes 1 value, found 0"),
         ("EQ_LABEL ADVP", "EQ_LABEL takes 2 values, found 1"),
-        ("CUTOFF_LEN forty", "CUTOFF_LEN takes a whole number, found 'forty'"),
+        ("CUTOFF_LEN forty", "CUTOFF_LEN takes a whole number of up to nine digits, found 'forty'"),
+        (f"CUTOFF_LEN {'9' * 5000}", "CUTOFF_LEN takes a whole number of up to nine digits, found '999"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, line: str, message: str) -> None:

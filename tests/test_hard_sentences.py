@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from latree.cli.warm import small_model
+from latree.inference.results import Parse
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.model import Lvg
-from latree.kinds.model import NOTHING
+from latree.kinds.model import NOTHING, Trouble
 from latree.kinds.search import Attempt
 from latree.kinds.unsplit import REASON
 from latree.lexicon.options import LexiconOptions
 from latree.text.tree import Tree
+from tests.command import toy_trees
 
 # With `w v` the likeliest A is P and the likeliest B is Q, but no tree has both.
 PARTS = [("P", "R")] * 3 + [("P", "S")] * 3 + [("Q", "Q")] * 4
@@ -69,8 +72,31 @@ def test_a_sentence_that_subtypes_cannot_derive_has_the_tree_of_the_unsplit_gram
     parse = model.parse(["p", "q"])
     assert (parse.status, parse.reason) == ("recovered", REASON)
     assert parse.tree == Tree.read("(ROOT (S (A (P p)) (B (QQ q))))")
-    assert parse.log_joint > -np.inf
     assert model.kbest(["p", "q"], 2)[0].tree == parse.tree
+    assert model.sample(["p", "q"], seed=0).tree == parse.tree
+
+
+def test_a_stand_in_has_no_probabilities() -> None:
+    """They would be another grammar's: the model itself says that the words have none."""
+    model = correlated(TOLD)
+    assert model.log_prob(["p", "r"]) == pytest.approx(model.parse(["p", "r"]).log_marginal)
+    for parse in (model.parse(["p", "q"]), model.sample(["p", "q"], seed=0), *model.kbest(["p", "q"], 2)):
+        assert parse.log_joint == parse.log_marginal == model.log_prob(["p", "q"]) == -np.inf
+        assert np.isnan(parse.probability)
+        assert parse.constituents == ()
+
+
+@pytest.mark.parametrize("name", ["gm-lveg", "gm-lveg-tagger", "lvg-d", "lvg-d-tagger"])
+def test_a_pruner_that_stands_in_lends_no_probabilities(name: str) -> None:
+    model, words = small_model(name), toy_trees("dev")[0].words()
+    whole = next(model.analyse([words]))
+    assert whole.status == "ok"
+    nothing = Trouble("recovered", "nothing")
+    found = model._stand_in(tuple(words), nothing)
+    assert (found.status, found.tokens) == ("recovered", whole.tokens)
+    assert "this is the pruner's analysis" in found.reason
+    assert found.log_joint == found.log_marginal == -np.inf
+    assert not (found.constituents if isinstance(found, Parse) else found.confidences)
 
 
 def test_what_no_grammar_derives_is_flat() -> None:

@@ -23,6 +23,7 @@ from latree import (
 )
 from latree.data import toy
 from latree.inference.results import OBJECTIVES
+from tests.command import toy_trees
 
 SHORT = ["you", "like", "these", "books", "."]
 ODD = ["\u200b", "\xa0", "\ud800", "\U0001f469\u200d\U0001f680", "e\u0301", "\ufb01", "\u202eabc", "１２３", "a\tb"]
@@ -339,3 +340,11 @@ def test_sentences_a_tagger_does_not_expect(tagger: Hmm) -> None:
     failed = small.tag_all([["a", "b", "a"]])
     assert [(one.status, names(one)) for one in failed] == [("failed", ["s", "t", "s"])]
     assert str(tagger.sample([], seed=0)) == ""
+
+
+def test_long_lists_begin_with_the_best() -> None:
+    """Also where few trees survive, and the forest of the list is another than that of the best."""
+    model = Pcfg().fit(toy_trees("train")[:60])
+    for tree in toy_trees("dev")[:60]:
+        best, first = model.parse(tree.words()), model.kbest(tree.words(), 50)[0]
+        assert first.tree == best.tree or first.log_joint == pytest.approx(best.log_joint, abs=1e-6)

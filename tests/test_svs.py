@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations
+from copy import copy
+from itertools import combinations, product
 from pathlib import Path
 from typing import get_args
 
@@ -679,6 +680,30 @@ def test_k_best_lists_have_k_trees_where_there_are(two_headed: Svs) -> None:
     for k in (1, 2):
         assert len(two_headed.kbest(["a", "b", "c"], k)) == k
     assert two_headed.log_prob_tree(Tree.read("(ROOT (Q (Y a)))")) == -np.inf
+
+
+def test_a_list_begins_with_the_best_however_many_derivations_its_trees_have(two_headed: Svs) -> None:
+    """Also where a tree's other derivations are far down in the list."""
+    for words in product("abc", repeat=3):
+        best = two_headed.parse(words)
+        for k in (1, 2, 3, 5):
+            listed = two_headed.kbest(words, k)
+            assert len({one.tree for one in listed}) == len(listed)
+            if len(listed) == 1 or listed[0].log_joint > listed[1].log_joint + 1e-6:  # else rounding decides
+                assert listed[0].tree == best.tree
+
+
+def test_a_trees_probability_is_a_share_of_what_survives(two_headed: Svs) -> None:
+    """Where derivations of a tree were pruned, P(w) lacks them too: the trees of a list never make more than one."""
+    model, words = copy(two_headed), ["a", "b", "c"]
+    whole = {one.tree: one.log_joint for one in model.kbest(words, 50)}
+    for model.threshold in (0.5, 0.3, 0.1, 0.0):
+        listed = model.kbest(words, 3)
+        assert sum(one.probability for one in listed) <= 1 + 1e-9
+        assert all(one.log_joint <= whole[one.tree] + 1e-9 for one in listed)
+        assert model.parse(words).log_marginal == pytest.approx(model.log_prob(words))
+    everything = model.kbest(words, 50)
+    assert sum(one.probability for one in everything) == pytest.approx(1.0)
 
 
 def test_sentences_of_its_own() -> None:

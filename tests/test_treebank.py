@@ -16,8 +16,10 @@ from latree.text.formats import (
     detect_format,
     open_text,
     read_conllu,
+    read_conllu_lines,
     read_tagged,
     read_trees,
+    retag,
 )
 from latree.text.labels import LabelRules
 from latree.text.tree import Tree
@@ -227,6 +229,15 @@ def test_malformed_conllu_names_the_line(tmp_path: Path, sentence: str, line: in
     with pytest.raises(InputError, match=message) as caught:
         next(sentences)
     assert (caught.value.file, caught.value.line) == (str(path), line)
+
+
+def test_a_line_that_begins_with_spaces_is_tagged_too(tmp_path: Path) -> None:
+    """They are no column: what is read as a word is a word when it is written."""
+    path = tmp_path / "a.conllu"
+    path.write_text("  1\ta\t_\tX\tY\n 2\tb\t_\tX\tY\n\n", encoding="utf-8")
+    ((lines, sentence),) = read_conllu_lines(path)
+    assert sentence.words == ("a", "b")
+    assert retag(lines, "xpos", ["T", "U"]) == ["  1\ta\t_\tX\tT", " 2\tb\t_\tX\tU"]
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# only a comment\n\n"])

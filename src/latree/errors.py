@@ -25,10 +25,11 @@ class NotTrainedError(LatreeError, AttributeError):
 
 @contextmanager
 def interrupts_plain() -> Iterator[None]:
-    """Raise what Ctrl-C caused as what it is: at the door of a compiled kernel it turns up as a SystemError."""
+    """Raise what Ctrl-C caused as what it is: at the door of compiled code it turns up as a SystemError, and where such
+    code is being imported as an ImportError."""
     try:
         yield
-    except SystemError as error:
+    except (SystemError, ImportError) as error:
         if isinstance(error.__cause__, KeyboardInterrupt):
             raise KeyboardInterrupt from None
         raise

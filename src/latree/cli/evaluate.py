@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import typer
-from rich.console import Console
 
 from latree.cli import common
 from latree.cli.status import note
 from latree.errors import LatreeError
+from latree.report.console import Console
 from latree.scoring.evalb import COLLINS, Parameters, format_table
 from latree.scoring.score import (
     Comparison,

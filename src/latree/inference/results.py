@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 from latree.errors import LatreeError
 from latree.text.draw import Picture
@@ -32,7 +32,8 @@ class Analysis:
     """What parses and taggings share.
 
     status   ok: the model's own; recovered: the model derives nothing, a stand-in is given; failed: the sentence was
-             not tried, a stand-in is given; empty: there were no words.  `reason` says why it is not ok.
+             not tried, a stand-in is given; empty: there were no words.  `reason` says why it is not ok, and whose
+             the stand-in is, which has no probabilities: the model itself gives the words none.
     """
 
     tokens: tuple[str, ...]
@@ -41,10 +42,14 @@ class Analysis:
     status: Status = "ok"
     reason: str = ""
 
+    def as_stand_in(self, reason: str) -> Self:
+        """What another model says, where the one that was asked derives nothing."""
+        return replace(self, status="recovered", reason=reason, log_joint=-math.inf, log_marginal=-math.inf)
+
     @property
     def probability(self) -> float:
         """P(T | w); NaN where the model gives the words no probability."""
-        return math.exp(min(self.log_joint - self.log_marginal, 0.0)) if math.isfinite(self.log_marginal) else math.nan
+        return math.exp(self.log_joint - self.log_marginal) if math.isfinite(self.log_marginal) else math.nan
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; what is not a number becomes null.  Tokens of running text have their places with them."""
@@ -71,6 +76,9 @@ class Parse(Analysis):
     def constituents(self) -> tuple[Constituent, ...]:
         """The tree's phrases with their probabilities, a parent before its children; looked up when asked for."""
         return tuple(self.look_up(self.tree)) if self.look_up is not None and self.tree is not None else ()
+
+    def as_stand_in(self, reason: str) -> Self:
+        return replace(super().as_stand_in(reason), look_up=None)
 
     def draw(self, shade: bool = False) -> Picture:
         """Make a picture of the tree, to be printed, shown in a notebook, or saved.
@@ -105,6 +113,9 @@ class Tagging(Analysis):
 
     tags: tuple[str, ...] = ()
     confidences: tuple[float, ...] = field(default=(), repr=False)
+
+    def as_stand_in(self, reason: str) -> Self:
+        return replace(super().as_stand_in(reason), confidences=())
 
     def __str__(self) -> str:
         return " ".join(f"{word}/{tag}" for word, tag in zip(self.tokens, self.tags, strict=True))

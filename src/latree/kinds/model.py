@@ -396,11 +396,18 @@ class ForestModel(ABC, Generic[Result]):
 
     def _analyse_loosely(self, tokens: tuple[str, ...], attempt: Attempt, objective: Objective) -> Result:
         """A sentence of which nothing was left by pruning: prune less, in the end not at all."""
-        for search in self._searches(attempt, self.threshold, LOOSER):
+        search, derivation = self._best(attempt, objective, LOOSER)
+        return self._result(tokens, search, derivation, 0) if derivation.edges else self._stand_in(tokens, NOTHING)
+
+    def _best(
+        self, attempt: Attempt, objective: Objective, loosenesses: Sequence[float] = (1.0, *LOOSER)
+    ) -> tuple[Search, Derivation]:
+        """The best derivation of one sentence, where nothing is left by pruning with less of it; else without edges."""
+        for search in self._searches(attempt, self.threshold, loosenesses):
             derivation = search.best(objective)[0]
             if derivation.edges:
-                return self._result(tokens, search, derivation, 0)
-        return self._stand_in(tokens, NOTHING)
+                break
+        return search, derivation
 
     def _searches(self, attempt: Attempt, threshold: float, loosenesses: Sequence[float]) -> Iterator[Search]:
         """Search one sentence, pruning less every time, as long as there is room for it."""
@@ -454,14 +461,20 @@ class ForestModel(ABC, Generic[Result]):
         return [self._result(tokens, search, derivation, 0) for derivation in possible]
 
     def _rank(self, attempt: Attempt, k: int, objective: Objective) -> tuple[Search, list[list[int]]]:
-        """The k best by posteriors; a forest with fewer than k derivations is pruned less."""
+        """The k best by posteriors; a forest with fewer than k derivations is pruned less.
+
+        That moves posteriors, but not what is the best: it is that of the forest that was pruned as ever.
+        """
         threshold = self.threshold
         while True:
             search = Search(self, [attempt], threshold)
-            found = k_best(search.forest, search.scores(objective), k)
+            found = [edges for _, edges in k_best(search.forest, search.scores(objective), k)]
             if attempt.is_listed or len(found) == k or threshold < 1e-12 or len(search.survivors.rule) > MANY_EDGES:
-                return search, [edges for _, edges in found]
+                break
             threshold *= 1e-2
+        if threshold < self.threshold and (best := search.same_edges(*self._best(attempt, objective))):
+            found = [best, *(edges for edges in found if edges != best)][:k]
+        return search, found
 
     @property
     def drawer(self) -> Drawer:
@@ -483,6 +496,8 @@ class ForestModel(ABC, Generic[Result]):
         search = self._search(attempt, self.threshold)
         if attempt.is_listed and not len(search.forest.rule):
             return self._without_lists([self._sample_given(tokens, rng)])[0]
+        if not np.isfinite(search.log_z[0]):
+            return self._stand_in(tokens, NOTHING)
         edges = self._draw(search.forest, attempt.reading, rng)
         return self._result(tokens, search, search.weighed([edges])[0], 0)
 

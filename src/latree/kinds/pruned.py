@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -228,7 +228,7 @@ class PrunedModel(ForestModel[Any]):
         if found.status != "ok":
             return found
         reason = f"the {self.own_name} derive nothing for these words; this is the pruner's analysis"
-        return replace(found, status="recovered", reason=reason)
+        return found.as_stand_in(reason)
 
     @property
     def drawer(self) -> Drawer:

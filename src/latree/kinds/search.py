@@ -12,13 +12,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from latree.arrays import Floats
+from latree.arrays import Floats, Longs
 from latree.errors import LatreeError
 from latree.inference import decode
 from latree.inference.constituents import Allowed
 from latree.inference.derivations import Derivation, Derivations
-from latree.inference.forest import PASS, Forest, P, Piece, assemble
+from latree.inference.forest import PASS, Forest, P, Piece, anchors, assemble
 from latree.inference.kbest import k_best
 from latree.inference.phrases import PhraseTable
 from latree.inference.pooled import Pooled, Posteriors, pooled
@@ -84,6 +85,31 @@ class Search:
             threshold = threshold * 1e-2 if threshold > 1e-12 else 0.0
             piece = self.model.prune(coarse, threshold)
         return piece
+
+    def contains(self, forest: Forest, which: int) -> NDArray[np.bool_]:
+        """Tell of the edges of a forest of one sentence alone, the one at this place here, which are in this forest.
+
+        Words always are: where a rule over a tag is, its tag is.
+        """
+        known, size = self._anchors
+        places = anchors(forest._replace(sentence=np.full_like(forest.sentence, which)), size)
+        at = np.minimum(np.searchsorted(known, places), len(known) - 1)
+        found: NDArray[np.bool_] = (forest.rule >= forest.rules) | (known[at] == places)
+        return found
+
+    @cached_property
+    def _anchors(self) -> tuple[Longs, int]:
+        """What tells edges from each other, in order, and the size that it goes by."""
+        size = int(self.forest.span.max(initial=0)) + 1
+        return np.unique(anchors(self.forest, size)), size
+
+    def same_edges(self, other: Search, derivation: Derivation) -> list[int]:
+        """The edges of a derivation that another search of the same sentence found; none where it is not here."""
+        size = self._anchors[1]
+        wanted = anchors(other.forest, size)[derivation.edges]
+        alike = (self.forest.rule == PASS) | np.isin(anchors(self.forest, size), wanted)
+        choice = decode.best(self.forest, np.where(alike, 0.0, -np.inf))
+        return decode.best_edges(self.forest, choice, 0)
 
     @property
     def is_listed(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from latree.arrays import Floats
@@ -50,4 +49,4 @@ class Unsplit(Parser):
 def without_subtypes(parser: Parser, tokens: tuple[str, ...]) -> Parse | None:
     """What the grammar derives without its subtypes, told to be that; None where it derives nothing."""
     found = next(Unsplit(parser).analyse([tokens]))
-    return replace(found, status="recovered", reason=REASON) if found.status == "ok" else None
+    return found.as_stand_in(REASON) if found.status == "ok" else None

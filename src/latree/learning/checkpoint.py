@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -73,15 +74,28 @@ class Checkpoint:
         header, arrays = files.load(self.path)
         stored = header.get("checkpoint", {})
         same_options = stored.get("options") == self._options()
-        if same_options and stored["part"] != self.part:
-            return None
-        if not same_options or stored["treebank"] != treebank:
+        with self.faults_told():
+            if same_options and stored["part"] != self.part:
+                return None
+            if not same_options or stored["treebank"] != treebank:
+                raise LatreeError(
+                    f"{self.path}: made with other options or another treebank; remove it, or train as it was made"
+                )
+            rng = np.random.default_rng()
+            rng.bit_generator.state = stored["rng"]
+            return Standing(int(stored["done"]), rng, part_of(_PREFIX, arrays), stored["notes"], header, arrays)
+
+    @contextmanager
+    def faults_told(self) -> Iterator[None]:
+        """Say what to do where a checkpoint does not have what is looked for, as those of other versions do not."""
+        try:
+            yield
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            what = f"it lacks {error}" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
             raise LatreeError(
-                f"{self.path}: made with other options or another treebank; remove it, or train as it was made"
-            )
-        rng = np.random.default_rng()
-        rng.bit_generator.state = stored["rng"]
-        return Standing(int(stored["done"]), rng, part_of(_PREFIX, arrays), stored["notes"], header, arrays)
+                f"{self.path}: no training of this version of latree can go on from here ({what}): "
+                "remove it and train from the start, or go on with the version that made it"
+            ) from error
 
     def remove(self) -> None:
         self.path.unlink(missing_ok=True)

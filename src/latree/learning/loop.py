@@ -189,9 +189,14 @@ class _Loop:
         if checkpoint is not None:
             self.treebank = self.trainee.fingerprint()
             standing = checkpoint.read(self.treebank) if self.training.resume else None
-        if standing is None:
+        if checkpoint is None or standing is None:
             self.trainee.begin(self.rng, self.training)
             return
+        with checkpoint.faults_told():
+            self._go_on(standing)
+
+    def _go_on(self, standing: Standing) -> None:
+        """Be as the training was when the checkpoint was written."""
         self.done, self.rng, self.judged = standing.done, standing.rng, standing.notes["judged"]
         notes = standing.notes
         self.scores = notes["scores"]

@@ -33,7 +33,7 @@ STEP = "  "
 
 def print_report(report: Report) -> None:
     """Write a report to standard output; plots are for pages."""
-    from rich.console import Console
+    from latree.report.console import Console
 
     console = Console(emoji=False, highlight=False, width=None if sys.stdout.isatty() else UNCUT)
     for part in _report(report):

@@ -130,11 +130,12 @@ def _fault_of_setting(name: str, words: Sequence[str]) -> str:
         return f"unknown option {name!r}; expected one of {', '.join(_ARITY)}"
     if len(words) != _ARITY[name]:
         return f"{name} takes {_ARITY[name]} value{'s' * (_ARITY[name] > 1)}, found {len(words)}"
-    if name in _NUMBERS and not (words[0].isascii() and words[0].isdecimal()):
-        return f"{name} takes a whole number, found {words[0]!r}"
+    if name in _NUMBERS and not _WHOLE.fullmatch(words[0]):
+        return f"{name} takes a whole number of up to nine digits, found {words[0][:20]!r}"
     return ""
 
 
+_WHOLE = re.compile(r"[0-9]{1,9}")
 _NUMBERS = {"DEBUG": "debug", "MAX_ERROR": "max_error", "CUTOFF_LEN": "cutoff", "LABELED": "labeled"}
 _OF_LABELS = ("DELETE_LABEL", "DELETE_LABEL_FOR_LENGTH", "QUOTE_LABEL", "EQ_LABEL")
 _OF_WORDS = ("QUOTE_TERM", "EQ_WORD")

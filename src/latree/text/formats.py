@@ -185,10 +185,11 @@ def retag(lines: Iterable[str], column: Column, tags: Sequence[str]) -> list[str
     place, names = _COLUMNS.index(column), iter(tags)
     changed = []
     for line in lines:
-        fields = _BETWEEN.split(line)  # with what stands between them
+        begin = line[: len(line) - len(line.lstrip())]  # which conllu passes over
+        fields = _BETWEEN.split(line[len(begin) :])  # with what stands between them
         if fields[0].strip().isdecimal():  # neither a comment, nor a multiword line (3-4), nor an empty node (8.1)
             fields[2 * place] = next(names)
-        changed.append("".join(fields))
+        changed.append(begin + "".join(fields))
     return changed
 
 

@@ -14,7 +14,7 @@ from latree.errors import LatreeError
 from latree.files import Arrays, Header, ModelFile, pack_strings, unpack_strings
 from latree.inference.decode import only
 from latree.inference.derivations import Derivation
-from latree.inference.forest import Forest
+from latree.inference.forest import Forest, restrict
 from latree.inference.forms.factored import NO_RELATION, Factored, no_statistics, with_words
 from latree.inference.grammar import count_rules, normalise
 from latree.inference.reading import Emissions
@@ -135,19 +135,28 @@ class Svs(Parser):
         return -np.inf if derivations is None else float(self.log_inside(derivations.forest, reading)[0])
 
     def _result(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Parse:
-        """The tree of a derivation, with the probability of the tree; P(w), though summed after pruning, is no less."""
+        """The tree of a derivation, with the probability of the tree."""
         parse = super()._result(tokens, search, derivation, which)
-        log_joint = parse.log_joint if parse.tree is None else self.log_prob_tree(parse.tree)
-        return replace(parse, log_joint=log_joint, log_marginal=max(log_joint, parse.log_marginal))
+        return parse if parse.tree is None else replace(parse, log_joint=self._log_joint(parse.tree, search, which))
+
+    def _log_joint(self, tree: Tree, search: Search, which: int) -> float:
+        """log P(T, w) over its derivations that survived pruning, as log P(w) is: so that shares of it sum to one."""
+        derivations, reading = self._derivations(tree)
+        if derivations is None:
+            return -np.inf
+        kept = restrict(derivations.forest, search.contains(derivations.forest, which))
+        return float(self.log_inside(kept, reading)[0])
 
     def kbest(self, sentence: Sentence, k: int, objective: Objective = "max-rule") -> list[Parse]:
         """The k best trees: that of a better derivation comes first, and no tree twice."""
         asked = k
         while True:
             found = super().kbest(sentence, asked, objective)
-            trees = {parse.tree: parse for parse in reversed(found)}
+            trees: dict[Tree | None, Parse] = {}
+            for parse in found:
+                trees.setdefault(parse.tree, parse)  # where its best derivation stands
             if len(trees) >= k or len(found) < asked:
-                return list(reversed(trees.values()))[:k]
+                return list(trees.values())[:k]
             asked *= 2
 
     # -- vectors

@@ -136,7 +136,9 @@ def expectation(counts: PairCounts, clusters: Clusters) -> Expected:
         starts, counts.relation, counts.parent, counts.child, counts.count, word_rows, joint,
         parent_words, child_words, pairs,
     )  # fmt: skip
-    return Expected(parent_words.T, child_words.T, pairs, float(log_likelihood))
+    # Laid out as a checkpoint keeps them: sums over another layout would differ in the last bit.
+    of_parents, of_children = (np.ascontiguousarray(one.T) for one in (parent_words, child_words))
+    return Expected(of_parents, of_children, pairs, float(log_likelihood))
 
 
 @kernel
