@@ -99,7 +99,7 @@ def _by_sets(piece: Piece, met: Longs, sets: Longs) -> Piece:
 class _ChartLimits:
     """Rules out what does not agree, while a chart is filled.
 
-    Pruning goes by sums over all chains, whatever labels they have met: on the way up, a chain may not have met any yet.
+    Pruning goes by sums over all chains, whatever labels they have met: halfway up, one need not have met any.
     """
 
     def __init__(self, bounds: Bounds, grammar: ChartGrammar, tags: Floats) -> None:

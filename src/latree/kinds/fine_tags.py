@@ -186,7 +186,9 @@ class FineTagger:
             if node.word is None:
                 return Tree(node.label, below)
             row = rows.pop()  # a fold comes from the right
-            return Tree(given.get(len(rows)) or self._best(node.label, row), word=node.word)
+            whole = given.get(len(rows), "")
+            is_of_it = self.tags.coarse(whole) == node.label
+            return Tree(whole if is_of_it else self._best(node.label, row), word=node.word)
 
         return tree.fold(refine)
 

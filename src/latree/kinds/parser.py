@@ -206,8 +206,13 @@ class Parser(ForestModel[Parse]):
         """The whole tags that are given, by the words' places, where the grammar's are coarser."""
         if self.fine is None:
             return {}
-        given = ((one.start, self.labels.tag(one.label or "")) for one in sentence.brackets if one.end - one.start == 1)
-        return {place: tag for place, tag in given if tag in self.fine.tags.number}
+        tags: dict[int, str] = {}
+        for one in sentence.brackets:
+            tag = self.labels.tag(one.label or "")
+            is_given = one.end - one.start == 1 and not one.forbidden and tag in self.fine.tags.number
+            if is_given and tags.setdefault(one.start, tag) != tag:
+                raise LatreeError(f"{sentence.told(one)} and {tags[one.start]}: a word has one tag; drop one of them")
+        return tags
 
     def _unmet(self, sentence: Sentence) -> str:
         """Name the first bracket that no tree has, with those before it."""

@@ -20,8 +20,8 @@ from conllu.parser import parse_line
 
 from latree.errors import InputError, LatreeError
 from latree.text.labels import LabelRules
-from latree.text.standard_input import standard_input
 from latree.text.partial_trees import PartialTree
+from latree.text.standard_input import standard_input
 from latree.text.tree import Tree, TreeAt, read_bracket_lists, read_brackets
 
 Format = Literal["ptb", "conllu"]
