@@ -25,6 +25,7 @@ from latree.learning.latent_treebank import LatentTreebank
 from latree.lexicon.words import Lexicon
 from latree.text.binary import Binarization
 from latree.text.labels import LabelRules
+from latree.text.partial_trees import Bracket, PartialTree
 from latree.text.tree import Tree
 from tests.command import toy_trees
 
@@ -218,3 +219,17 @@ def test_with_a_prior(trees: list[Tree]) -> None:
     found = Lvg(options=options).fit(trees).parse(trees[0].words()).tree
     assert found is not None
     assert any("-" in tag for tag in found.tags())
+
+
+def test_whole_tags_that_are_given(lvg: Lvg, trees: list[Tree]) -> None:
+    """The grammar keeps to the coarse tag, and the tree has the whole one, likely or not."""
+    words = tuple(trees[0].words())
+    for place, tag in enumerate(trees[0].tags()):
+        for given in {tag, "NN-a", "NN-u"}:
+            found = lvg.parse(PartialTree(words, (Bracket(given, place, place + 1),)))
+            assert found.tree is not None
+            assert found.status == "recovered" or found.tree.tags()[place] == given
+    with pytest.raises(LatreeError, match="whole tags are found last here; they can be given, not forbidden"):
+        lvg.parse(PartialTree(words, (Bracket("NN-a", 0, 1, forbidden=True),)))
+    with pytest.raises(LatreeError, match="a word has one tag"):
+        lvg.parse(PartialTree(words, (Bracket("NN-a", 0, 1), Bracket("NN-u", 0, 1))))

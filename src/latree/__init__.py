@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from latree.text.formats import read_tagged as read_tagged
     from latree.text.formats import read_trees as read_trees
     from latree.text.labels import LabelRules as LabelRules
+    from latree.text.partial_trees import Bracket as Bracket
+    from latree.text.partial_trees import PartialTree as PartialTree
     from latree.text.sentences import tokenize as tokenize
     from latree.text.tokenize import Token as Token
     from latree.text.tree import Tree as Tree
@@ -67,6 +69,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Binarization": "text.binary",
+    "Bracket": "text.partial_trees",
     "Cluster": "cluster",
     "Constituent": "inference.results",
     "Cvg": "kinds.cvg.model",
@@ -83,6 +86,7 @@ _HOME = {
     "LvgTagger": "kinds.lvg.model",
     "Parse": "inference.results",
     "Parser": "kinds.parser",
+    "PartialTree": "text.partial_trees",
     "Pcfg": "kinds.pcfg.model",
     "Product": "kinds.product.model",
     "Svs": "kinds.svs.model",

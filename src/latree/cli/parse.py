@@ -24,6 +24,7 @@ from latree.kinds.model import ForestModel, Sentence
 from latree.kinds.parser import Parser
 from latree.kinds.product.model import Product
 from latree.kinds.svs import Choice
+from latree.text.formats import read_partial_trees
 
 if TYPE_CHECKING:
     from latree.kinds.svs.model import Svs
@@ -67,6 +68,14 @@ _CONSTITUENTS = typer.Option(
     metavar="FILE",
     help="Consider only phrases and tags that are in the trees of this file, in place of the model's pruning: lists "
     "of trees in brackets with an empty line after each, a list a sentence, as --kbest writes them.",
+)
+_CONSTRAINTS = typer.Option(
+    None,
+    "--constraints",
+    metavar="FILE",
+    help="Read the sentences from this file, one a line, with what is known of their trees: (NP the old man) saw "
+    "( it ) (NN today) has an NP, a bracket of any label and a tag that the tree must have; (!NP ...) or (! ...) is a "
+    "bracket that it must not have.",
 )
 _CHOICE = typer.Option(
     None,
@@ -118,6 +127,7 @@ def parse(
     choice: Choice = _CHOICE,
     vectors: bool = _VECTORS,
     constituents: str = _CONSTITUENTS,
+    constraints: str = _CONSTRAINTS,
     output_dir: Path = _OUTPUT_DIR,
     parquet: bool = _PARQUET,
     shard: int = _SHARD,
@@ -134,6 +144,9 @@ def parse(
         raise typer.BadParameter("standard input cannot be both the sentences and --constituents; name a file")
     if constituents is not None and accurate:
         raise typer.BadParameter("--constituents is in place of pruning; --accurate has no effect with it")
+    if constraints is not None:
+        _refuse_with_constraints(inputs=inputs, constituents=constituents, tokenize=tokenize, format=form)
+        inputs = [constraints]
     context.with_resource(compiled_beside(model or [None], kbest, objective))
     parser = _parser(model, max_length)
     if accurate:
@@ -148,6 +161,7 @@ def parse(
         from latree.cli.bulk import run_bulk
 
         _refuse_with_output_dir(kbest=kbest, scores=scores, draw=draw, vectors=vectors, constituents=constituents)
+        _refuse_with_output_dir(constraints=constraints)
         read = partial(_sentences_of, parser, form, tokenize, wrapped)
         writing: Literal["parquet", "jsonl", "mrg"] = "parquet" if parquet else "jsonl" if json_lines else "mrg"
         task = Bulk(parser, objective, writing, shard or SHARD, common.workers(jobs, cluster))
@@ -156,9 +170,13 @@ def parse(
     if parquet or shard is not None or resume:
         raise typer.BadParameter("--parquet, --shard and --resume have no effect without --output-dir")
     writer = _Writer(parser, _with_vectors(parser) if vectors else None, scores, json_lines, draw)
-    split = common.splitter(parser, tokenize, wrapped)
-    plain = common.read_sentences(inputs, form, split=split, labels=parser.labels)
-    sentences = plain if constituents is None else with_lists(plain, constituents, parser.labels)
+    sentences: Iterator[Sentence]
+    if constraints is not None:
+        sentences = read_partial_trees(constraints)
+    else:
+        split = common.splitter(parser, tokenize, wrapped)
+        plain = common.read_sentences(inputs, form, split=split, labels=parser.labels)
+        sentences = plain if constituents is None else with_lists(plain, constituents, parser.labels)
     tally = Tally(parser, inputs)
     if kbest and (jobs > 1 or cluster is not None):
         note("--kbest runs in one process; --jobs and --cluster are left aside")
@@ -183,6 +201,13 @@ def _sentences_of(
 ) -> Iterator[Sentence]:
     split = common.splitter(parser, tokenize, wrapped)
     return common.read_sentences([path], form, split=split, labels=parser.labels)
+
+
+def _refuse_with_constraints(**values: Any) -> None:
+    for name, value in values.items():
+        if value:
+            what = "a file of sentences" if name == "inputs" else f"--{name}"
+            raise typer.BadParameter(f"{what} has no effect with --constraints, whose words are the sentences")
 
 
 def _refuse_with_output_dir(**values: Any) -> None:

@@ -22,7 +22,7 @@ from latree.jit import is_kept, place_of
 from latree.kinds.model import Model
 from latree.kinds.product.model import Product
 from latree.kinds.registry import load
-from latree.kinds.search import Attempt, Coarse, Search
+from latree.kinds.search import Attempt, Search
 from latree.kinds.tagger import Tagger
 from latree.parallel import cores, interrupts_held
 
@@ -38,7 +38,7 @@ class _NoChart(NamedTuple):
 class _Rehearsal(Search):
     """A search that skips the coarse pass: one word and its likeliest tag are the whole forest."""
 
-    def _pruned(self, coarse: Coarse) -> Piece:
+    def _pruned(self, attempt: Attempt) -> Piece:
         grammar = self.model.grammar
         tag = [symbol.label for symbol in grammar.tags].index(self.model.likeliest_tag(WORD, True))
         symbol = np.array([grammar.first_tag + tag], np.int32)

@@ -14,10 +14,11 @@ it.  A tree of that posterior or more has no such part, so that it still counts 
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from latree.arrays import NONE, Floats, Ints, Longs
 from latree.inference.forest import L, P, R
@@ -72,6 +73,8 @@ class ChartGrammar(NamedTuple):
     tag_right: TagLinks
     top: Links  # root -> inner symbol
     top_tag: Links  # root -> tag, for sentences of one word
+    step: csr_array  # [inner, symbols] one unary rule, the root's own left out
+    steps: int  # that may stand on one span
 
 
 class Values(NamedTuple):
@@ -146,7 +149,8 @@ def chart_grammar(grammar: Grammar, prob: Floats) -> ChartGrammar:
         *_chains(unary_closure(grammar, prob)),
     )
     tops = links(~binary & top & ~tag_l, left), links(~binary & top & tag_l, left - first_tag)
-    return ChartGrammar(first_tag, len(grammar.symbols) - first_tag, rules, tag_left, tag_right, *tops)
+    unary = csr_array(_unary_table(grammar, prob)), grammar.unary_steps
+    return ChartGrammar(first_tag, len(grammar.symbols) - first_tag, rules, tag_left, tag_right, *tops, *unary)
 
 
 def _numbers(symbols: Ints, among: int) -> Ints:
@@ -172,16 +176,21 @@ def unary_closure(grammar: Grammar, prob: Floats) -> Floats:
 
     A row for every inner symbol, a column for every symbol.
     """
-    first_tag = grammar.first_tag
-    step = np.zeros((first_tag, len(grammar.symbols)))
-    unary = (grammar.rules[:, 2] == NONE) & (grammar.rules[:, 0] != 0)
-    step[grammar.rules[unary, 0], grammar.rules[unary, 1]] = prob[unary]
+    first_tag, step = grammar.first_tag, _unary_table(grammar, prob)
     closure = np.eye(*step.shape)
     for _ in range(grammar.unary_steps):
         closure = step[:, :first_tag] @ closure
         closure[:, first_tag:] += step[:, first_tag:]
         closure += np.eye(*step.shape)
     return closure
+
+
+def _unary_table(grammar: Grammar, prob: Floats) -> Floats:
+    """U[a, b] = P(a -> b), a row for every inner symbol, a column for every symbol; none for the root."""
+    step = np.zeros((grammar.first_tag, len(grammar.symbols)))
+    unary = (grammar.rules[:, 2] == NONE) & (grammar.rules[:, 0] != 0)
+    step[grammar.rules[unary, 0], grammar.rules[unary, 1]] = prob[unary]
+    return step
 
 
 def _chains(closure: Floats) -> tuple[Links, Links]:
@@ -305,17 +314,18 @@ def fill_span(g: ChartRules, work: Work, splits: Floats, i: int, j: int) -> floa
 
 
 @kernel
-def _inside(g: ChartRules, work: Work, splits: Floats, width: int) -> tuple[int, float]:
-    """Fill base and top from a width on, until values drift; returns the last width and its largest sum."""
-    n, big = len(work.tag), 1.0
-    while width <= n:
+def _inside(g: ChartRules, work: Work, splits: Floats, first: int, last: int) -> tuple[int, float]:
+    """Fill base and top from a width to another, or until values drift.
+
+    Returns the width that was filled last, and its largest sum where values have drifted, else one.
+    """
+    for width in range(first, last + 1):
         big = 0.0
-        for i in range(n - width + 1):
+        for i in range(len(work.tag) - width + 1):
             big = max(big, fill_span(g, work, splits, i, i + width))
         if width > 1 and big > 0.0 and not 1e-50 < big < 1e50:
-            break
-        width += 1
-    return width, big
+            return width, big
+    return last, 1.0
 
 
 def _rescale(work: Work, width: int, log_factor: float) -> None:
@@ -450,22 +460,40 @@ def _outside_of(g: ChartGrammar, work: Work, limit: float) -> Work:
     return out
 
 
-def fill_chart(grammar: ChartGrammar, emissions: Floats) -> Chart:
+class Limits(Protocol):
+    """What rules parts of a chart out while it is filled."""
+
+    def on_tags(self, work: Work) -> None:
+        """Rule out tags, before rules are weighed by them."""
+
+    def on_width(self, work: Work, width: int) -> None:
+        """Rule out what spans so many words, before it becomes part of more."""
+
+    def inside(self, work: Work, drift: float) -> Values:
+        """What pruning is to go by, given the log of what a word's scale was changed by."""
+
+
+def fill_chart(grammar: ChartGrammar, emissions: Floats, limits: Limits | None = None) -> Chart:
     """The chart of one sentence, given P(word | tag) for its words [words, tags]; every word needs some tag."""
     n, scale = len(emissions), emissions.max(1) * np.exp(-_DRIFT)
     work, splits = empty_work(grammar, n), room_for_splits(grammar)
     work.tag[:] = emissions / scale[:, None]
+    if limits is not None:
+        limits.on_tags(work)
     weigh_tags(grammar, work, slice(n))
     width, drift = 0, 0.0
     while width < n:
-        width, big = _inside(grammar.rules, work, splits, width + 1)
-        if width <= n:  # values have drifted
+        width, big = _inside(grammar.rules, work, splits, width + 1, n if limits is None else width + 1)
+        if limits is not None:
+            limits.on_width(work, width)
+        if big != 1.0:  # values have drifted
             change = -np.log(big) / width
             _rescale(work, width, change)
             drift += change
     root = root_value(grammar, work, n)
     log_z = float(np.log(root) + np.log(scale).sum() - n * drift) if root > 0.0 else -np.inf
-    return Chart(log_z, root, Values(work.base, work.top, work.tag), grammar, work)
+    inside = Values(work.base, work.top, work.tag) if limits is None else limits.inside(work, drift)
+    return Chart(log_z, root, inside, grammar, work)
 
 
 def chart_bytes(grammar: ChartGrammar, words: int) -> int:

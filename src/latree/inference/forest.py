@@ -35,6 +35,12 @@ class Piece(NamedTuple):
     entries: int  # lexical entries that belong to this sentence alone; the root is the last item
 
 
+def no_piece(entries: int) -> Piece:
+    """The part of a sentence without derivations."""
+    none = np.zeros(0, np.int32)
+    return Piece(none, none.reshape(0, 3), none, none.reshape(0, 2), entries)
+
+
 class Forest(NamedTuple):
     """Pieces laid end to end, sorted for inference."""
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from latree.arrays import NONE, Floats, Ints, Longs
 from latree.inference.chart import Chart, Values, cell
-from latree.inference.forest import PASS, Piece, trim
+from latree.inference.forest import PASS, Piece, no_piece, trim
 from latree.inference.grammar import Grammar
 from latree.jit import inner, kernel
 
@@ -265,6 +265,9 @@ def _store(find: RuleFinder, words: int, items: int, edges: int, seen: int) -> _
 def prune(chart: Chart, find: RuleFinder, threshold: float) -> Piece:
     """The forest of what has a posterior of at least `threshold`; lexical entry: word * tags + tag."""
     words, limit, inside = chart.words, threshold * chart.root, chart.inside
+    entries = words * inside.tag.shape[1]
+    if chart.root == 0.0:
+        return no_piece(entries)
     outside = chart.outside(threshold * IGNORED_SHARE)
     base, top, tags = (_survivors(one, other, limit) for one, other in zip(inside, outside, strict=True))
     items, edges = 512 * words, 2048 * words
@@ -275,5 +278,4 @@ def prune(chart: Chart, find: RuleFinder, threshold: float) -> Piece:
             break
         items, edges = int(store.used[0]), int(store.used[1])
     item, edge = store.item[: store.used[0]], store.edge[: store.used[1]]
-    entries = words * inside.tag.shape[1]
     return trim(Piece(edge[:, 0].copy(), edge[:, 1:].copy(), item[:, 0].copy(), item[:, 1:].copy(), entries))

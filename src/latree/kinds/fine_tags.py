@@ -64,6 +64,10 @@ class FineTags:
     def coarse(self, tag: str) -> str:
         return cut(tag, self.separators)
 
+    def is_part(self, tag: str) -> bool:
+        """Whether a tag is one of several that have a coarse one in common."""
+        return tag in self.number and sum(self.coarse(name) == self.coarse(tag) for name in self.names) > 1
+
     def binary(self, tree: Tree, binarization: Binarization) -> Node:
         """The binary tree that the grammar learns from: its tags are coarse, with the fine ones behind them."""
         node = binarization.apply(self.coarsened(tree))
@@ -174,14 +178,17 @@ class FineTagger:
             members.setdefault(self.tags.coarse(name), []).append(name)
         return members
 
-    def refined(self, tree: Tree, lexicon: Lexicon) -> Tree:
-        """The tree with the likeliest fine tag of every word."""
+    def refined(self, tree: Tree, lexicon: Lexicon, given: Mapping[int, str]) -> Tree:
+        """The tree with the likeliest fine tag of every word, or the one that it is given, by its place."""
         rows = shown_by(tree, lexicon)
 
         def refine(node: Tree, below: list[Tree]) -> Tree:
             if node.word is None:
                 return Tree(node.label, below)
-            return Tree(self._best(node.label, rows.pop()), word=node.word)  # a fold comes from the right
+            row = rows.pop()  # a fold comes from the right
+            whole = given.get(len(rows), "")
+            is_of_it = self.tags.coarse(whole) == node.label
+            return Tree(whole if is_of_it else self._best(node.label, row), word=node.word)
 
         return tree.fold(refine)
 

@@ -37,6 +37,7 @@ from latree.learning.loop import Training
 from latree.learning.progress import shown
 from latree.lexicon.words import Lexicon
 from latree.options import refuse_idle
+from latree.text.partial_trees import PartialTree
 from latree.text.sentences import tokenize
 from latree.text.tokenize import Token
 
@@ -52,7 +53,8 @@ _SHOWN = 60  # characters of what a user gave
 
 
 Item = TypeVar("Item")
-Sentence = str | Sequence[str] | Listed  # running text, or the words, or these with trees that list constituents
+# Running text, or the words, or these with trees that list constituents, or with brackets that are known.
+Sentence = str | Sequence[str] | Listed | PartialTree
 
 
 def batches(items: Iterable[Item], more: Callable[[], bool] = lambda: True) -> Iterator[list[Item]]:
@@ -351,7 +353,7 @@ class ForestModel(ABC, Generic[Result]):
 
     def words_of(self, sentence: Sentence) -> tuple[str, ...]:
         """The words of one sentence."""
-        if isinstance(sentence, Listed):
+        if isinstance(sentence, Listed | PartialTree):
             sentence = sentence.words
         if not isinstance(sentence, str):
             return checked_words(sentence)
@@ -373,7 +375,7 @@ class ForestModel(ABC, Generic[Result]):
     def _analyse_batch(self, batch: Sequence[Sentence], objective: Objective) -> list[Result]:
         words = [self.words_of(sentence) for sentence in batch]
         pairs = zip(batch, words, strict=True)
-        attempts = [self._attempt(one if isinstance(one, Listed) else tokens) for one, tokens in pairs]
+        attempts = [self._attempt(tokens if isinstance(one, str) else one) for one, tokens in pairs]
         results: dict[int, Result] = {}
         for listed in (False, True):
             good = {k: one for k, one in enumerate(attempts) if isinstance(one, Attempt) and one.is_listed == listed}
@@ -382,22 +384,34 @@ class ForestModel(ABC, Generic[Result]):
                 if derivation.edges:
                     results[k] = self._result(words[k], search, derivation, which)
                 elif listed:
-                    results[k] = self._without_lists(self._analyse_batch([words[k]], objective))[0]
+                    results[k] = self._analyse_freely(batch[k], objective)
                 else:
-                    results[k] = self._analyse_loosely(words[k], good[k], objective)
+                    results[k] = self._analyse_loosely(batch[k], good[k], objective)
         for k, attempt in enumerate(attempts):
             if isinstance(attempt, Trouble):
                 results[k] = self._stand_in(words[k], attempt)
         return [results[k] for k in range(len(batch))]
 
-    def _without_lists(self, results: Sequence[Result]) -> list[Result]:
-        """Tell of analyses that are of all constituents, since those that are listed make none."""
-        return [replace(one, status="recovered", reason=UNLISTED) if one.status == "ok" else one for one in results]
+    def _without_limits(self, sentence: Sentence, results: Sequence[Result]) -> list[Result]:
+        """Tell of analyses that are among all there are, since limits leave none."""
+        reason = self._unmet(sentence)
+        return [replace(one, status="recovered", reason=reason) if one.status == "ok" else one for one in results]
 
-    def _analyse_loosely(self, tokens: tuple[str, ...], attempt: Attempt, objective: Objective) -> Result:
+    def _unmet(self, sentence: Sentence) -> str:
+        """Why limits leave no analysis of a sentence."""
+        return UNLISTED
+
+    def _analyse_freely(self, sentence: Sentence, objective: Objective) -> Result:
+        """A sentence of which limits leave nothing: leave them out."""
+        return self._without_limits(sentence, self._analyse_batch([self.words_of(sentence)], objective))[0]
+
+    def _analyse_loosely(self, sentence: Sentence, attempt: Attempt, objective: Objective) -> Result:
         """A sentence of which nothing was left by pruning: prune less, in the end not at all."""
+        tokens = self.words_of(sentence)
         search, derivation = self._best(attempt, objective, LOOSER)
-        return self._result(tokens, search, derivation, 0) if derivation.edges else self._stand_in(tokens, NOTHING)
+        if derivation.edges:
+            return self._result(tokens, search, derivation, 0)
+        return self._analyse_freely(sentence, objective) if attempt.is_limited else self._stand_in(tokens, NOTHING)
 
     def _best(
         self, attempt: Attempt, objective: Objective, loosenesses: Sequence[float] = (1.0, *LOOSER)
@@ -426,6 +440,8 @@ class ForestModel(ABC, Generic[Result]):
 
     def _attempt(self, sentence: Sentence) -> Attempt | Trouble:
         """The coarse pass of a sentence, or why there is none."""
+        if isinstance(sentence, PartialTree):
+            raise LatreeError(f"brackets are for parsers; a {self.kind} takes words")
         tokens = self.words_of(sentence)
         if not tokens:
             return Trouble("empty", "no words")
@@ -451,11 +467,11 @@ class ForestModel(ABC, Generic[Result]):
             search, derivations = certified(self, attempt, k, 0.0 if attempt.is_listed else self.threshold)
         else:
             search, derivations = self._rank(attempt, k, objective)
-        if not derivations and attempt.is_listed:
-            return self._without_lists(self.kbest(tokens, k, objective))
         # What has no derivation over subtypes is left out.
         weighed = search.weighed(derivations) if derivations else []
         possible = [one for one in weighed if one.log_weight > -np.inf]
+        if not possible and attempt.is_limited:
+            return self._without_limits(sentence, self.kbest(tokens, k, objective))
         if not possible:
             return [self._stand_in(tokens, NOTHING)]
         return [self._result(tokens, search, derivation, 0) for derivation in possible]
@@ -494,9 +510,9 @@ class ForestModel(ABC, Generic[Result]):
         if isinstance(attempt, Trouble):
             return self._stand_in(tokens, attempt)
         search = self._search(attempt, self.threshold)
-        if attempt.is_listed and not len(search.forest.rule):
-            return self._without_lists([self._sample_given(tokens, rng)])[0]
         if not np.isfinite(search.log_z[0]):
+            if attempt.is_limited:
+                return self._without_limits(sentence, [self._sample_given(tokens, rng)])[0]
             return self._stand_in(tokens, NOTHING)
         edges = self._draw(search.forest, attempt.reading, rng)
         return self._result(tokens, search, search.weighed([edges])[0], 0)

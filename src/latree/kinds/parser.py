@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,6 +13,7 @@ from latree.errors import LatreeError
 from latree.files import Arrays, Header
 from latree.inference.chart import Chart, ChartGrammar, chart_grammar, fill_chart
 from latree.inference.constituents import Listed, allowed_by
+from latree.inference.constraints import Bounds, Mask, bounds_of
 from latree.inference.derivations import Derivation
 from latree.inference.forest import Forest, Piece, UnknownRuleError, assemble, from_trees
 from latree.inference.grammar import Grammar, most_frequent_child, tagged_words
@@ -23,12 +24,13 @@ from latree.kinds.fine_tags import FineTagger
 from latree.kinds.model import ForestModel, Sentence, Trouble, clipped
 from latree.kinds.options import TreeOptions
 from latree.kinds.registry import all_kinds, kind_named
-from latree.kinds.search import Attempt, Search
+from latree.kinds.search import NO_TAGS, Attempt, Search
 from latree.kinds.surprisal import Predictor, Surprisal, unknowable
 from latree.lexicon.distribution import WordDistribution
 from latree.text.binary import Binarization, Node, undo
 from latree.text.formats import detect_format, read_trees
 from latree.text.labels import LabelRules
+from latree.text.partial_trees import Bracket, PartialTree
 from latree.text.tree import Tree
 
 if TYPE_CHECKING:
@@ -109,6 +111,8 @@ class Parser(ForestModel[Parse]):
 
         With `reduction` also by how much each lowers the entropy of derivations, which takes three times as long.
         """
+        if isinstance(sentence, PartialTree):
+            raise LatreeError("surprisal is of words alone, not of words with brackets")
         tokens = self.words_of(sentence)
         if len(tokens) > self.max_length:
             return unknowable(tokens, f"{len(tokens)} words; the limit is {self.max_length} (--max-length)")
@@ -158,15 +162,73 @@ class Parser(ForestModel[Parse]):
     # -- the coarse pass
 
     def _attempt(self, sentence: Sentence) -> Attempt | Trouble:
-        """The coarse pass of a sentence; where constituents are listed, limited to those."""
-        attempt = super()._attempt(sentence)
-        if not isinstance(sentence, Listed) or isinstance(attempt, Trouble):
+        """The coarse pass of a sentence; where constituents are listed or brackets given, limited to those."""
+        attempt = super()._attempt(self.words_of(sentence))
+        if isinstance(attempt, Trouble):
             return attempt
+        if isinstance(sentence, PartialTree):
+            bounds = self._bounds(sentence, sentence.brackets)
+            chart = bounds.on_chart(cast(Chart, attempt.coarse))
+            return attempt._replace(coarse=chart, bounds=bounds, tags=self._given_tags(sentence))
+        return self._listed_attempt(attempt, sentence) if isinstance(sentence, Listed) else attempt
+
+    def _listed_attempt(self, attempt: Attempt, sentence: Listed) -> Attempt:
+        """Limit a coarse pass to listed constituents."""
         trees = [self._cleaned(tree) for tree in sentence.trees]
         if other := next((tree for tree in trees if tuple(tree.words()) != sentence.words), None):
             raise LatreeError(f"a listed tree has other words than its sentence: {clipped(str(other))}")
         allowed = allowed_by(trees, self.grammar, len(sentence.words))
         return attempt._replace(coarse=allowed.on_chart(cast(Chart, attempt.coarse)), allowed=allowed)
+
+    def _bounds(self, sentence: PartialTree, brackets: Sequence[Bracket]) -> Bounds:
+        """Make some of a sentence's brackets into constraints of this grammar; what the root meets is no constraint."""
+        words = len(sentence.words)
+        for one in brackets:
+            if one.forbidden and one.label is not None and self.fine is not None and self.fine.tags.is_part(one.label):
+                raise LatreeError(
+                    f"{sentence.told(one)}: whole tags are found last here; they can be given, not forbidden"
+                )
+        asked = [
+            one for one in brackets if one.forbidden or one.end - one.start < words or not self._is_root(one.label)
+        ]
+        return bounds_of(words, asked, self.grammar, self._called)
+
+    def _is_root(self, label: str | None) -> bool:
+        return label is None or self.labels.says_nothing(label)
+
+    def _called(self, label: str) -> Mask:
+        """[symbols] which phrases and tags a label stands for."""
+        phrase, tag = self.labels.phrase(label), self.labels.tag(label)
+        names = {"phrase": phrase, "tag": tag if self.fine is None else self.fine.tags.coarse(tag)}
+        return np.array([names.get(symbol.kind) == symbol.label for symbol in self.grammar.symbols])
+
+    def _given_tags(self, sentence: PartialTree) -> dict[int, str]:
+        """The whole tags that are given, by the words' places, where the grammar's are coarser."""
+        if self.fine is None:
+            return {}
+        tags: dict[int, str] = {}
+        for one in sentence.brackets:
+            tag = self.labels.tag(one.label or "")
+            is_given = one.end - one.start == 1 and not one.forbidden and tag in self.fine.tags.number
+            if is_given and tags.setdefault(one.start, tag) != tag:
+                raise LatreeError(f"{sentence.told(one)} and {tags[one.start]}: a word has one tag; drop one of them")
+        return tags
+
+    def _unmet(self, sentence: Sentence) -> str:
+        """Name the first bracket that no tree has, with those before it."""
+        if not isinstance(sentence, PartialTree):
+            return super()._unmet(sentence)
+        searcher, brackets = self.searcher, sentence.brackets
+        chart = cast(Chart, searcher.coarse(searcher.read(sentence.words)))
+
+        def agree(some: Sequence[Bracket]) -> bool:
+            return bool(np.isfinite(self._bounds(sentence, some).on_chart(chart).log_z))
+
+        first = next((k for k in range(len(brackets)) if not agree(brackets[: k + 1])), None)
+        if first is None:
+            return "no subtypes derive a tree with these brackets; this one is without them"
+        alone = "" if not agree([brackets[first]]) else " together with the brackets before it"
+        return f"no tree of this grammar has {sentence.told(brackets[first])}{alone}; this one is without constraints"
 
     def coarse(self, reading: Any) -> Chart:
         return fill_chart(self.chart, reading.tags)
@@ -177,7 +239,7 @@ class Parser(ForestModel[Parse]):
     # -- results
 
     def _result(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Parse:
-        tree = self._finely_tagged(derivation.tree(self.grammar, tokens))
+        tree = self._finely_tagged(derivation.tree(self.grammar, tokens), search.attempts[which].tags)
         phrases = search.phrases
 
         def look_up(tree: Tree) -> list[Constituent]:
@@ -185,9 +247,9 @@ class Parser(ForestModel[Parse]):
 
         return Parse(tokens, derivation.log_weight, float(search.log_z[which]), tree=tree, look_up=look_up)
 
-    def _finely_tagged(self, tree: Tree) -> Tree:
-        """A tree as the treebank would have it."""
-        return tree if self.fine is None else self.fine.refined(tree, self.lexicon)
+    def _finely_tagged(self, tree: Tree, given: Mapping[int, str] = NO_TAGS) -> Tree:
+        """A tree as the treebank would have it; some words' tags are given."""
+        return tree if self.fine is None else self.fine.refined(tree, self.lexicon, given)
 
     def _stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Parse:
         """A flat tree of the likeliest tags under the commonest sentence label."""

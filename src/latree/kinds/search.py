@@ -6,9 +6,10 @@ forest, and inference and decoding run over that.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ from latree.arrays import Floats, Longs
 from latree.errors import LatreeError
 from latree.inference import decode
 from latree.inference.constituents import Allowed
+from latree.inference.constraints import Bounds
 from latree.inference.derivations import Derivation, Derivations
 from latree.inference.forest import PASS, Forest, P, Piece, anchors, assemble
 from latree.inference.kbest import k_best
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from latree.kinds.model import Model
 from latree.inference.results import OBJECTIVES, Objective
 
+NO_TAGS: Mapping[int, str] = MappingProxyType({})
 LISTED = (4, 32, 256)  # trees to look through, where the best one cannot be
 
 
@@ -45,10 +48,22 @@ class Attempt(NamedTuple):
     coarse: Coarse
     reading: Reading
     allowed: Allowed | None = None  # where constituents are listed: nothing else is considered, and nothing pruned
+    bounds: Bounds | None = None  # where brackets are given or forbidden: only trees that agree are considered
+    tags: Mapping[int, str] = NO_TAGS  # that some words are given, where the grammar's are coarser
 
     @property
     def is_listed(self) -> bool:
         return self.allowed is not None
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether some trees are not considered, whatever they weigh."""
+        return self.is_listed or self.bounds is not None
+
+    def pruned(self, model: Model, threshold: float) -> Piece:
+        """What has a posterior of at least the threshold."""
+        piece = model.prune(self.coarse, threshold)
+        return piece if self.bounds is None else self.bounds.on_piece(piece)
 
 
 @dataclass
@@ -75,15 +90,15 @@ class Search:
     @cached_property
     def survivors(self) -> Forest:
         """What the coarse pass leaves."""
-        return assemble([self._pruned(one.coarse) for one in self.attempts], len(self.model.grammar.rules))
+        return assemble([self._pruned(one) for one in self.attempts], len(self.model.grammar.rules))
 
-    def _pruned(self, coarse: Coarse) -> Piece:
+    def _pruned(self, attempt: Attempt) -> Piece:
         """What survives; where that has no whole derivation, the threshold was too high for this sentence."""
         threshold = self.threshold
-        piece = self.model.prune(coarse, threshold)
+        piece = attempt.pruned(self.model, threshold)
         while not len(piece.symbol) and threshold > 0:
             threshold = threshold * 1e-2 if threshold > 1e-12 else 0.0
-            piece = self.model.prune(coarse, threshold)
+            piece = attempt.pruned(self.model, threshold)
         return piece
 
     def contains(self, forest: Forest, which: int) -> NDArray[np.bool_]:

@@ -20,6 +20,7 @@ from conllu.parser import parse_line
 
 from latree.errors import InputError, LatreeError
 from latree.text.labels import LabelRules
+from latree.text.partial_trees import PartialTree
 from latree.text.standard_input import standard_input
 from latree.text.tree import Tree, TreeAt, read_bracket_lists, read_brackets
 
@@ -93,6 +94,13 @@ def read_tree_lists(path: str | Path) -> Iterator[list[TreeAt]]:
     """The lists of trees in a bracket file, as written, with an empty line after each."""
     with open_text(path) as lines:
         yield from read_bracket_lists(lines, _name(path))
+
+
+def read_partial_trees(path: str | Path) -> Iterator[PartialTree]:
+    """The partial trees in a file, one a line; an empty line is a sentence without words."""
+    with open_text(path) as lines:
+        for number, line in enumerate(lines, start=1):
+            yield PartialTree.read(line, _name(path), number)
 
 
 def format_by_name(path: str | Path) -> Format | None:

@@ -76,15 +76,27 @@ class LabelRules:
         if node.word is not None:
             if node.label in self.empties:
                 return None
-            return Tree(_clean_label(node.label, self.tag_cuts, self.prefix_end), word=node.word)
+            return Tree(self.tag(node.label), word=node.word)
         children = [child for child in cleaned if child is not None]
-        label = _clean_label(node.label, self.phrase_cuts, self.prefix_end)
+        label = self.phrase(node.label)
         if self.collapse and len(children) == 1 and children[0].label == label and not children[0].is_leaf:
             return children[0]
         return Tree(label, children) if children else None
 
     def _is_wrapper(self, node: Tree) -> bool:
-        return not node.is_leaf and (node.label in self.wrappers or node.label == self.root)
+        return not node.is_leaf and self.says_nothing(node.label)
+
+    def says_nothing(self, label: str) -> bool:
+        """Whether a label on top of a tree is that of the root, or of a bracket that it replaces."""
+        return label in self.wrappers or label == self.root
+
+    def phrase(self, label: str) -> str:
+        """The clean label of a phrase."""
+        return _clean_label(label, self.phrase_cuts, self.prefix_end)
+
+    def tag(self, label: str) -> str:
+        """The clean label of a word."""
+        return _clean_label(label, self.tag_cuts, self.prefix_end)
 
 
 PRESETS: dict[str, LabelRules] = {

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 # Only ASCII white space separates tokens in a bracket file, so that a no-break space may stand inside a word.
-_SPACE, _TEXT = r"[ \t\r\n\f\v]", r"[^ \t\r\n\f\v()]"
+_SPACE, TEXT = r"[ \t\r\n\f\v]", r"[^ \t\r\n\f\v()]"
 _SPACES = re.compile(f"{_SPACE}+")
 # A whole preterminal is one match (tag, word), since most brackets are; then "(" with its label, ")" and bare text.
-_SYMBOLS = re.compile(rf"\(({_TEXT}++){_SPACE}++({_TEXT}++){_SPACE}*+\)|\(({_TEXT}*+)|\)|{_TEXT}++")
+_SYMBOLS = re.compile(rf"\(({TEXT}++){_SPACE}++({TEXT}++){_SPACE}*+\)|\(({TEXT}*+)|\)|{TEXT}++")
 _TAG, _WORD, _LABEL = 1, 2, 3
 
 

@@ -31,6 +31,7 @@ from latree.kinds.pruned import PrunedParser, PrunedReading
 from latree.kinds.search import Attempt
 from latree.learning.loop import Training, train
 from latree.text.binary import Node
+from latree.text.partial_trees import PartialTree
 from latree.text.tree import Tree
 
 
@@ -84,14 +85,14 @@ class Cvg(PrunedParser):
         return list_trees(grammar._search(attempt, self.threshold), self.options.list_length)
 
     def _attempt(self, sentence: Sentence) -> Attempt | Trouble:
-        """The list of a sentence; where constituents are listed, of trees that have no others."""
+        """The list of a sentence; where constituents are listed or brackets given, of trees that keep to these."""
         attempt = super()._attempt(self.words_of(sentence))
-        if not isinstance(sentence, Listed) or isinstance(attempt, Trouble):
+        if not isinstance(sentence, Listed | PartialTree) or isinstance(attempt, Trouble):
             return attempt
         limited = self.pruner._attempt(sentence)
         assert isinstance(limited, Attempt) and isinstance(attempt.reading, CvgReading)  # noqa: PT018
         reading = replace(attempt.reading, listed=self._listed(self.pruner, limited))
-        return Attempt(self.coarse(reading), reading, limited.allowed)
+        return limited._replace(coarse=self.coarse(reading), reading=reading)
 
     def coarse(self, reading: Any) -> Any:
         """The list of one sentence."""
