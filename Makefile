@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-generic faults faults-long types kernels install clean
+.PHONY: demo test test-cluster test-generic faults faults-long types kernels install clean
 
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
@@ -36,6 +36,11 @@ types:
 # Compiled before there are several processes, which would each compile the same.
 kernels:
 	$(BIN)/python -m tests.warm
+
+# Ray and pyarrow are large, and no part of what the other tests need.
+test-cluster: install
+	$(INSTALL) '.[cluster,parquet]'
+	$(BIN)/python -m pytest -q tests/test_cluster.py tests/test_bulk.py
 
 # The same tests with kernels for any processor of this architecture: what rounding decides is not what they assert.
 test-generic: export NUMBA_CPU_NAME := generic
