@@ -179,7 +179,7 @@ def parse(
         sentences = plain if constituents is None else with_lists(plain, constituents, parser.labels)
     tally = Tally(parser, inputs)
     if kbest and (jobs > 1 or cluster is not None):
-        note("--kbest runs in one process; --jobs and --cluster are left aside")
+        note(f"--kbest runs in one process; {'--jobs' if cluster is None else '--cluster'} is left aside")
     if kbest:
         with closing(tally.watch(_lists(parser, sentences, kbest, objective))) as ranked:
             for best in ranked:

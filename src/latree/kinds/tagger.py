@@ -174,6 +174,8 @@ class Tagger(ForestModel[Tagging]):
         reading, first = self.read_all(sentences), starts([len(words) for words in sentences])
         log_z, posterior = self.coarse_all(reading, first)
         lattice = self.narrow(likely_tags(first, posterior, self.threshold), reading)
+        if not len(lattice.tag):
+            return [None] * len(sentences)
         told = self.tell(lattice, reading)
         log_marginal = log_z if self.certifies else told.log_z
         node = np.maximum(told.chosen, 0)
