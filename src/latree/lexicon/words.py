@@ -30,6 +30,7 @@ Integers = NDArray[np.int64]
 Sentences = Sequence[Sequence[tuple[str, int]]]
 
 _CACHE_BYTES = 1 << 26
+_ROW_BYTES = 400  # of one row in the cache beside its numbers: the array, its key and its place
 _LEAST, _MOST_ODDS = 1e-9, 5.0  # a probability, and a log of odds: letters alone rule no tag out
 # How a file keeps them: counts have seven digits, which whole numbers need and expected ones are cut to.
 _ARRAYS: dict[str, Any] = {
@@ -220,7 +221,7 @@ class Lexicon:
         """P(w|t), [tags]; rows are kept, since a few words make most of any text, up to a bound on memory."""
         row = self._rows.get((word, first))
         if row is None:
-            if len(self._rows) * self.tags * 8 >= _CACHE_BYTES:
+            if len(self._rows) * (self.tags * 8 + _ROW_BYTES) >= _CACHE_BYTES:
                 self._rows.clear()
             index = self._index.get(word)
             count = 1.0 if index is None else self.word_count[index]
