@@ -13,13 +13,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from numba.core import event
 
+from latree import cli
 from latree.cli import common
 from latree.data import toy
-from tests.command import INTERRUPTED, SLEEPS, SLEEPS_TREE, done, model, process
+from tests.command import INTERRUPTED, SLEEPS, SLEEPS_TREE, done, model, process, signals_as_before
 
 
 @contextmanager
@@ -133,6 +135,22 @@ def test_a_reader_that_goes(jobs: str) -> None:
         running.stdout.close()
         assert (running.wait(20), running.stderr.read()) == (0, "")
     assert group_is_gone(running.pid)
+
+
+@pytest.mark.parametrize(("code", "given", "told"), [(143, 130, 143), (130, 130, 130), (143, 1, 1)])
+def test_a_request_to_end_while_a_command_is_looked_up(
+    monkeypatch: pytest.MonkeyPatch, code: int, given: int, told: int
+) -> None:
+    """There typer tells every interrupt as Ctrl-C."""
+
+    def app() -> NoReturn:
+        sys.exit(given)
+
+    monkeypatch.setattr(cli, "app", app)
+    monkeypatch.setattr(cli._signals, "code", code)
+    with signals_as_before(), pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == told
 
 
 @pytest.mark.parametrize("command", ["show", "eval"])

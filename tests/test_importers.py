@@ -111,6 +111,13 @@ def test_words_keep_their_probabilities(prefix: Path) -> None:
     assert emissions(model, "(")["N"][0] == pytest.approx(0.001)  # brackets are words like others here
 
 
+def test_a_word_without_any_probability_is_left_out(prefix: Path) -> None:
+    change(prefix, "lexicon", "N -LRB- [0.001, 0.0]", "N -LRB- [0.0, 0.0]")
+    model = import_grammar(prefix)
+    assert "(" not in model.lexicon.vocabulary
+    assert emissions(model, "otters")["N"] == pytest.approx([0.4, 0.01], rel=1e-5)
+
+
 def test_classes_keep_theirs_up_to_a_factor(prefix: Path) -> None:
     model = import_grammar(prefix)
     plural, other = emissions(model, "badgers"), emissions(model, "newt")

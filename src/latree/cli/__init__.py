@@ -99,13 +99,16 @@ app = typer.Typer(
 )
 
 
+_INTERRUPTED = 130  # the exit code of Ctrl-C
+
+
 class _Signals:
     """Ctrl-C, and the request to end that a system sends (SIGTERM): both leave nothing behind.
 
     What comes within a second of another is the same impatience, and must not break into the clearing up.
     """
 
-    code = 130  # of the process, by what ended it
+    code = _INTERRUPTED  # of the process, by what ended it
 
     def __init__(self) -> None:
         self.last, self.numbers = -float("inf"), list[signal.Signals]()
@@ -203,4 +206,9 @@ def main() -> None:
     warnings.showwarning = lambda message, *_: print(f"latree: {message}", file=sys.stderr)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")  # as the input is, whatever the locale
-    app()
+    try:
+        app()
+    except SystemExit as end:
+        if end.code == _INTERRUPTED:  # while a command was looked up, where typer takes any interrupt for Ctrl-C
+            sys.exit(_signals.code)
+        raise

@@ -85,6 +85,8 @@ def _class_counts(shares: Mapping[str, Floats], classes: Mapping[str, Floats], r
 def _counts(share: Floats, prior: Floats) -> Floats:
     """c_TW such that (c_TW + a p_u) c_W / (c_W + a) is the tag's share, c_W being their sum: a quadratic for c_W."""
     listed = share > 0
+    if not listed.any():  # a word that the file gives no probability
+        return np.zeros_like(share)
     mass, linear = float(share.sum()), _KNOWN * float(prior[listed].sum()) - float(share.sum())
     count = (-linear + np.sqrt(linear**2 + 4 * _KNOWN * mass)) / 2
     counts: Floats = np.where(listed, np.maximum(share * (count + _KNOWN) / count - _KNOWN * prior, 0.0), 0.0)

@@ -479,18 +479,22 @@ class ForestModel(ABC, Generic[Result]):
     def _rank(self, attempt: Attempt, k: int, objective: Objective) -> tuple[Search, list[list[int]]]:
         """The k best by posteriors; a forest with fewer than k derivations is pruned less.
 
-        That moves posteriors, but not what is the best: it is that of the forest that was pruned as ever.
+        That moves posteriors, and a pruner that derived nothing before may then rule out what was best.  But the best
+        is what it is for one tree: it stays the first, in the loosest forest that still has it.
         """
-        threshold = self.threshold
+        search, derivation = self._best(attempt, objective)
+        best = derivation.edges
         while True:
-            search = Search(self, [attempt], threshold)
-            found = [edges for _, edges in k_best(search.forest, search.scores(objective), k)]
-            if attempt.is_listed or len(found) == k or threshold < 1e-12 or len(search.survivors.rule) > MANY_EDGES:
-                break
-            threshold *= 1e-2
-        if threshold < self.threshold and (best := search.same_edges(*self._best(attempt, objective))):
-            found = [best, *(edges for edges in found if edges != best)][:k]
-        return search, found
+            listed = [edges for _, edges in k_best(search.forest, search.scores(objective), k)]
+            found = [best, *(edges for edges in listed if edges != best)][:k] if best else listed
+            room = search.threshold >= 1e-12 and len(search.survivors.rule) <= MANY_EDGES
+            if attempt.is_listed or len(found) == k or not room:
+                return search, found
+            looser = Search(self, [attempt], search.threshold * 1e-2)
+            same = looser.same_edges(search, best)
+            if best and not same:
+                return search, found
+            search, best = looser, same
 
     @property
     def drawer(self) -> Drawer:

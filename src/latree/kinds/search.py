@@ -118,10 +118,10 @@ class Search:
         size = int(self.forest.span.max(initial=0)) + 1
         return np.unique(anchors(self.forest, size)), size
 
-    def same_edges(self, other: Search, derivation: Derivation) -> list[int]:
+    def same_edges(self, other: Search, edges: list[int]) -> list[int]:
         """The edges of a derivation that another search of the same sentence found; none where it is not here."""
         size = self._anchors[1]
-        wanted = anchors(other.forest, size)[derivation.edges]
+        wanted = anchors(other.forest, size)[edges]
         alike = (self.forest.rule == PASS) | np.isin(anchors(self.forest, size), wanted)
         choice = decode.best(self.forest, np.where(alike, 0.0, -np.inf))
         return decode.best_edges(self.forest, choice, 0)
