@@ -20,7 +20,7 @@ from typing import Any
 from latree.errors import LatreeError
 
 TIMEOUT = 10.0  # seconds to answer
-START = "start one with `ray start --head`, or give the address of one that runs"
+START = "start one with `ray start`, or give the address of one that runs"
 
 
 @dataclass(frozen=True)

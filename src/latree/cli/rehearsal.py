@@ -55,10 +55,10 @@ def rehearse(model: Model, kbest: int, objective: Objective) -> None:
     if isinstance(model, Tagger) and objective == "max-rule" and not kbest:
         return
     search = _Rehearsal(model, [Attempt(_NoChart(), model.read((WORD,)))], model.threshold)
+    best = search.best(objective)[0].edges
     if kbest:
         search.weighed([edges for _, edges in k_best(search.forest, search.scores(objective), kbest)])
-    else:
-        search.best(objective)
+        search.same_edges(search, best)
 
 
 @contextmanager

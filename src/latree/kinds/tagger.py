@@ -12,6 +12,7 @@ import numpy as np
 from latree.arrays import NONE, Floats, Longs, starts
 from latree.errors import LatreeError
 from latree.files import Arrays, Header
+from latree.inference.constituents import Listed
 from latree.inference.derivations import Derivation
 from latree.inference.forest import P, Piece, assemble
 from latree.inference.results import Objective, Tagging
@@ -45,6 +46,7 @@ from latree.kinds.registry import kind_named
 from latree.kinds.search import Search
 from latree.text.formats import TaggedSentence, read_tagged
 from latree.text.labels import LabelRules
+from latree.text.partial_trees import PartialTree
 from latree.text.tree import Tree
 
 if TYPE_CHECKING:
@@ -163,10 +165,12 @@ class Tagger(ForestModel[Tagging]):
         if objective != "max-rule" or self.needs_forests:
             return super()._analyse_batch(batch, objective)
         words = [self.words_of(sentence) for sentence in batch]
-        usual = [k for k, tokens in enumerate(words) if 0 < len(tokens) <= self.max_length]
+        plain = (not isinstance(sentence, Listed | PartialTree) for sentence in batch)
+        sizes = ((k, is_plain, len(words[k])) for k, is_plain in enumerate(plain))
+        usual = [k for k, is_plain, size in sizes if is_plain and 0 < size <= self.max_length]
         found = dict(zip(usual, self._tag_at_once([words[k] for k in usual]) if usual else (), strict=True))
         rest = [k for k in range(len(batch)) if found.get(k) is None]
-        found |= zip(rest, super()._analyse_batch([words[k] for k in rest], objective), strict=True)
+        found |= zip(rest, super()._analyse_batch([batch[k] for k in rest], objective), strict=True)
         return [one for k in range(len(batch)) if (one := found[k]) is not None]
 
     def _tag_at_once(self, sentences: Sequence[tuple[str, ...]]) -> list[Tagging | None]:

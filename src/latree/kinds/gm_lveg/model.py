@@ -69,6 +69,7 @@ class GaussianModel(SpanModel):
     options: GmLvegOptions
     components: Components
     mixtures: Mixtures
+    _word_rows: KeptRows  # what is made of single words
     span_weights: Floats = np.zeros(0)
 
     def __init__(self, options: GmLvegOptions | None = None, **more: Any) -> None:

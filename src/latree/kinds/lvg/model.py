@@ -59,6 +59,7 @@ class Subtyped(ForestModel[Any]):
     frequency: Floats  # expected number of each subtype in the treebank, all laid end to end
     history: History
     layout: Layout
+    _word_rows: KeptRows  # what is made of single words
     given_smoothing: Sequence[Floats] | None = None  # of an imported lexicon: how each tag's P(w | t_x) are mixed
 
     _theta: Floats | None = None

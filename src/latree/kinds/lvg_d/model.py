@@ -52,6 +52,7 @@ class LoglinearModel(SpanModel):
     pruner: Subtyped
     options: LvgDOptions
     size: Longs  # [symbols] subtypes of each
+    _word_rows: KeptRows  # what is made of single words
     tree: Refinement | None = None  # at several scales: how fine each production is
     node_start: Floats  # where the parameters of its nodes begin: what the generative grammar's splits changed
     delta: Floats  # what was learned: of productions, then of spans
