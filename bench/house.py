@@ -20,7 +20,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-FIRST_ROW = {"__init__", "__main__", "errors", "arrays", "checks", "jit", "options", "files", "parallel"}
+FIRST_ROW = {"__init__", "__main__", "errors", "arrays", "checks", "jit", "options", "files", "cluster", "parallel"}
 
 
 class Function(NamedTuple):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
@@ -29,6 +29,7 @@ from latree.text.formats import read_partial_trees
 if TYPE_CHECKING:
     from latree.kinds.svs.model import Svs
     from latree.kinds.svs.vectors import ConstituentVector
+    from latree.parallel import Jobs
 
 _DIGITS = 4  # of a concept's probability
 SHARD = 10_000  # sentences in a file of --output-dir
@@ -140,67 +141,89 @@ def parse(
     """
     if json_lines and draw:
         raise typer.BadParameter("--json excludes --draw: one is for programs, the other for people")
-    if constituents == "-" and "-" in (inputs or ["-"]):
-        raise typer.BadParameter("standard input cannot be both the sentences and --constituents; name a file")
-    if constituents is not None and accurate:
-        raise typer.BadParameter("--constituents is in place of pruning; --accurate has no effect with it")
+    _check_constituents(constituents, inputs, accurate)
     if constraints is not None:
         _refuse_with_constraints(inputs=inputs, constituents=constituents, tokenize=tokenize, format=form)
         inputs = [constraints]
     context.with_resource(compiled_beside(model or [None], kbest, objective))
     parser = _parser(model, max_length)
+    _adjust(parser, accurate, alone, choice, objective)
+    read = partial(_sentences_of, parser, form, tokenize, wrapped)
+    if output_dir is not None:
+        _refuse_with_output_dir(kbest=kbest, scores=scores, draw=draw, vectors=vectors, constituents=constituents)
+        _refuse_with_output_dir(constraints=constraints)
+        workers, writing = common.workers(jobs, cluster), "parquet" if parquet else "jsonl" if json_lines else "mrg"
+        _parse_in_bulk(parser, objective, writing, shard or SHARD, workers, output_dir, inputs, read, resume)
+        return
+    if parquet or shard is not None or resume:
+        raise typer.BadParameter("--parquet, --shard and --resume have no effect without --output-dir")
+    writer = _Writer(parser, _with_vectors(parser) if vectors else None, scores, json_lines, draw)
+    sentences: Iterator[Sentence] = read(inputs) if constraints is None else read_partial_trees(constraints)
+    if constituents is not None:
+        sentences = with_lists(read(inputs), constituents, parser.labels)
+    tally = Tally(parser, inputs)
+    if kbest:
+        if jobs > 1 or cluster is not None:
+            note(f"--kbest runs in one process; {'--jobs' if cluster is None else '--cluster'} is left aside")
+        _show_lists(tally.watch(_lists(parser, sentences, kbest, objective)), writer)
+    else:
+        analyses = common.analyse(parser, inputs, sentences, common.workers(jobs, cluster), objective)
+        with closing(tally.watch(analyses)) as results:
+            for one in results:
+                writer.show(one)
+    tally.close()
+
+
+def _check_constituents(constituents: str | None, inputs: list[str] | None, accurate: bool) -> None:
+    if constituents == "-" and "-" in (inputs or ["-"]):
+        raise typer.BadParameter("standard input cannot be both the sentences and --constituents; name a file")
+    if constituents is not None and accurate:
+        raise typer.BadParameter("--constituents is in place of pruning; --accurate has no effect with it")
+
+
+def _adjust(parser: Parser, accurate: bool, alone: bool, choice: Choice | None, objective: Objective) -> None:
+    """Have the parser do as the options say."""
     if accurate:
         _prune_less(parser)
     if alone:
         common.leave_out_pruner(parser)
     if choice is not None:
         _choose_by(parser, choice, objective)
-    if output_dir is not None:
-        # Not for who parses a sentence: it takes time to import.
-        from latree.bulk.run import Bulk
-        from latree.cli.bulk import run_bulk
 
-        _refuse_with_output_dir(kbest=kbest, scores=scores, draw=draw, vectors=vectors, constituents=constituents)
-        _refuse_with_output_dir(constraints=constraints)
-        read = partial(_sentences_of, parser, form, tokenize, wrapped)
-        writing: Literal["parquet", "jsonl", "mrg"] = "parquet" if parquet else "jsonl" if json_lines else "mrg"
-        task = Bulk(parser, objective, writing, shard or SHARD, common.workers(jobs, cluster))
-        run_bulk(task, output_dir, inputs, read, resume=resume)
-        return
-    if parquet or shard is not None or resume:
-        raise typer.BadParameter("--parquet, --shard and --resume have no effect without --output-dir")
-    writer = _Writer(parser, _with_vectors(parser) if vectors else None, scores, json_lines, draw)
-    sentences: Iterator[Sentence]
-    if constraints is not None:
-        sentences = read_partial_trees(constraints)
-    else:
-        split = common.splitter(parser, tokenize, wrapped)
-        plain = common.read_sentences(inputs, form, split=split, labels=parser.labels)
-        sentences = plain if constituents is None else with_lists(plain, constituents, parser.labels)
-    tally = Tally(parser, inputs)
-    if kbest and (jobs > 1 or cluster is not None):
-        note(f"--kbest runs in one process; {'--jobs' if cluster is None else '--cluster'} is left aside")
-    if kbest:
-        with closing(tally.watch(_lists(parser, sentences, kbest, objective))) as ranked:
-            for best in ranked:
-                for rank, one in enumerate(best, start=1):
-                    writer.show(one, rank)
-                if not json_lines:
-                    common.emit("")
-    else:
-        with closing(
-            tally.watch(common.analyse(parser, inputs, sentences, common.workers(jobs, cluster), objective))
-        ) as results:
-            for one in results:
-                writer.show(one)
-    tally.close()
+
+def _show_lists(lists: Generator[list[Parse], None, None], writer: _Writer) -> None:
+    with closing(lists) as ranked:
+        for best in ranked:
+            for rank, one in enumerate(best, start=1):
+                writer.show(one, rank)
+            if not writer.json_lines:
+                common.emit("")
+
+
+def _parse_in_bulk(
+    parser: Parser,
+    objective: Objective,
+    writing: Any,
+    shard: int,
+    workers: Jobs,
+    folder: Path,
+    inputs: list[str] | None,
+    read: Callable[[list[str] | None], Iterator[Sentence]],
+    resume: bool,
+) -> None:
+    # Not for who parses a sentence: it takes time to import.
+    from latree.bulk.run import Bulk
+    from latree.cli.bulk import run_bulk
+
+    task = Bulk(parser, objective, writing, shard, workers)
+    run_bulk(task, folder, inputs, lambda path: read([path]), resume=resume)
 
 
 def _sentences_of(
-    parser: Parser, form: common.InputFormat | None, tokenize: bool, wrapped: bool, path: str
+    parser: Parser, form: common.InputFormat | None, tokenize: bool, wrapped: bool, paths: list[str] | None
 ) -> Iterator[Sentence]:
     split = common.splitter(parser, tokenize, wrapped)
-    return common.read_sentences([path], form, split=split, labels=parser.labels)
+    return common.read_sentences(paths, form, split=split, labels=parser.labels)
 
 
 def _refuse_with_constraints(**values: Any) -> None:
