@@ -14,6 +14,7 @@ import pytest
 from latree.bulk import run as bulk
 from latree.bulk.manifest import NAME, Manifest
 from latree.data import toy
+from latree.errors import LatreeError
 from latree.text.formats import read_trees
 from tests.command import latree, model
 
@@ -135,7 +136,16 @@ def test_parquet(texts: list[Path], tmp_path: Path) -> None:
     assert table[0]["tokens"] == texts[0].read_text().splitlines()[0].split()
 
 
-def test_an_empty_manifest(tmp_path: Path) -> None:
-    (tmp_path / NAME).write_text("")
-    with pytest.raises(Exception, match="empty"):
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "empty"),
+        ("{}\n[3]\n", "line 2 is no JSON object"),
+        ('{}\n{"x": 1}\n', "of this version"),
+        ("\xff\n", "line 1"),
+    ],
+)
+def test_manifests_that_are_none(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / NAME).write_bytes(text.encode("latin-1"))
+    with pytest.raises(LatreeError, match=told):
         Manifest(tmp_path, {}, resume=True)

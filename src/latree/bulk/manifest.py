@@ -58,17 +58,21 @@ class Manifest:
         if before != run:
             changed = sorted(name for name in {*before, *run} if before.get(name) != run.get(name))
             raise LatreeError(f"{self.path}: this was another run ({', '.join(changed)}); give another folder")
-        self.shards = list(takewhile(self._is_whole, (Shard(**line) for line in lines)))
+        try:
+            self.shards = list(takewhile(self._is_whole, (Shard(**line) for line in lines)))
+        except TypeError as error:
+            raise LatreeError(f"{self.path}: no manifest of this version ({error}); give another folder") from None
         self._rewrite(run)
 
     def _lines(self) -> list[dict[str, Any]]:
         """All whole lines: the last may have been cut off."""
         found = []
-        for line in self.path.read_text(encoding="utf-8").split("\n")[:-1]:
+        for line in self.path.read_bytes().split(b"\n")[:-1]:
             try:
-                found.append(json.loads(line))
-            except ValueError:
-                raise LatreeError(f"{self.path}: line {len(found) + 1} is no JSON; give another folder") from None
+                found.append(dict(json.loads(line)))
+            except (ValueError, TypeError):
+                where = f"{self.path}: line {len(found) + 1}"
+                raise LatreeError(f"{where} is no JSON object; give another folder") from None
         if not found:
             raise LatreeError(f"{self.path}: empty; remove it, or give another folder")
         return found
@@ -79,8 +83,7 @@ class Manifest:
 
     def _rewrite(self, run: dict[str, Any]) -> None:
         lines = [run, *map(asdict, self.shards)]
-        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-        write_atomically(self.path, text.encode("utf-8", "surrogatepass"))
+        write_atomically(self.path, "".join(json.dumps(line) + "\n" for line in lines).encode())
 
     def done(self, source: str) -> int:
         """How many sentences of an input are done."""
@@ -92,8 +95,11 @@ class Manifest:
 
     def add(self, shard: Shard) -> None:
         """Note a shard whose file is written."""
-        with open(self.path, "a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(shard), ensure_ascii=False) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with open(self.path, "a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(shard)) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise LatreeError(f"{self.path}: cannot be written: {error.strerror or error}; --resume goes on") from None
         self.shards.append(shard)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
-import sys
 from pathlib import Path
 
 from latree.best.search import Search
@@ -59,5 +57,4 @@ def train_best(
 
 
 def _interrupted(folder: Path) -> str:
-    command = [word for word in sys.argv[1:] if word != "--resume"]
-    return f"interrupted; {folder} has what was done; to go on: {shlex.join(['latree', *command, '--resume'])}"
+    return f"interrupted; {folder} has what was done; to go on: {common.resuming_command()}"

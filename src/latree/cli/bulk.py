@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 from latree.bulk.manifest import Manifest
 from latree.bulk.rows import require
 from latree.bulk.run import Bulk, Read, check_names
+from latree.cli import common
 from latree.cli.status import Count, note, status_line
 from latree.errors import LatreeError
 from latree.learning.checkpoint import fingerprint
@@ -31,9 +30,8 @@ def run_bulk(task: Bulk, folder: Path, inputs: Sequence[str] | None, read: Read,
         with status_line(count.line):
             task.run(manifest, inputs, read, count.add)
     except KeyboardInterrupt:
-        words = [word for word in sys.argv[1:] if word != "--resume"]
-        command = shlex.join(["latree", *words, "--resume"])
-        raise KeyboardInterrupt(f"interrupted; {folder} has what was done; to go on: {command}") from None
+        goes_on = common.resuming_command()
+        raise KeyboardInterrupt(f"interrupted; {folder} has what was done; to go on: {goes_on}") from None
     sentences = sum(shard.sentences for shard in manifest.shards)
     recovered = sum(shard.recovered for shard in manifest.shards)
     failed = sum(len(shard.failed) for shard in manifest.shards)

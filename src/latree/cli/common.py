@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -195,6 +196,12 @@ def _suspected(path: str, lines: Iterable[str]) -> Iterator[str]:
             if other := _TREE_OR_CONLLU.match(line):
                 note(f"{path}: read as plain text, but looks otherwise; is it --format {other.lastgroup}?")
         yield line
+
+
+def resuming_command() -> str:
+    """The command that goes on with what this one was doing."""
+    words = [word for word in sys.argv[1:] if word != "--resume"]
+    return shlex.join(["latree", *words, "--resume"])
 
 
 def workers(jobs: int, cluster: str | None) -> Jobs:

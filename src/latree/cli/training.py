@@ -108,8 +108,7 @@ def _fit(model: Model, data: Iterable[Any], training: Training, reporter: Report
 def _interrupted(checkpoint: Path, is_good: bool) -> str:
     """Say what a user can do after Ctrl-C."""
     if is_good:
-        words = [word for word in sys.argv[1:] if word != "--resume"]
-        return f"interrupted; {checkpoint} is kept; to go on: {shlex.join(['latree', *words, '--resume'])}"
+        return f"interrupted; {checkpoint} is kept; to go on: {common.resuming_command()}"
     return "interrupted before anything was finished that a training could go on from"
 
 
