@@ -20,6 +20,7 @@ STOREYS = (
     ("inference",),
     ("learning",),
     ("kinds",),
+    ("experiments",),
     ("compare", "importers", "best", "bulk"),
     ("cli",),
 )

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from latree import files
+from latree.experiments.held_out import figure, score
 from latree.files import Header
-from latree.kinds.parser import Parser
 from latree.kinds.registry import TAGGER, kind_named, load, model_class
 from latree.learning.checkpoint import Checkpoint, fingerprint
 from latree.learning.loop import Progress, Training
 from latree.options import changed
-from latree.scoring.score import score_tags, score_trees
 from latree.text.formats import Column, Format, read_tagged, read_trees
 from latree.text.labels import PRESETS, LabelRules
 
@@ -87,14 +86,7 @@ class Data:
 
     def score(self, model: Any, jobs: Jobs = 1) -> float:
         """F1 or token accuracy on the sample, in per cent; a parse that failed has no brackets."""
-        if isinstance(model, Parser):
-            cleaned = (self.task.labels.for_scoring().clean(tree) for tree in self.dev)
-            gold = [tree for tree in cleaned if tree is not None]
-            parses = model.parse_all((tree.words() for tree in gold), jobs)
-            trees = [one.tree if one.status == "ok" else None for one in parses]
-            return float(score_trees(gold, trees).to_json()["f1"])
-        tagged = model.tag_all((words for words, _ in self.dev), jobs)
-        return float(score_tags(self.dev, [(one.tokens, one.tags) for one in tagged]).to_json()["token"])
+        return figure(score(model, self.dev, jobs))
 
 
 class Clock:

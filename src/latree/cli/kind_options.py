@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache, partial
-from inspect import Parameter
+from inspect import Parameter, Signature
 from typing import Any, NamedTuple, get_type_hints
 
 import typer
@@ -138,6 +138,13 @@ def parameters_for(kind: Kind) -> list[Parameter]:
     others = {name: one for other in trained_kinds() for name, one in settings_of(other).items()}
     hidden = [one.hidden_parameter() for name, one in others.items() if name not in mine]
     return [*(one.parameter() for one in first), *hidden]
+
+
+def with_parameters(command: Callable[..., None], parameters: Sequence[Parameter]) -> Callable[..., None]:
+    """Have a function that takes any values be called with these, as typer reads them off its signature."""
+    command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    return command
 
 
 def _read(setting: Setting, value: Any) -> Any:

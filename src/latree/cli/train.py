@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from inspect import Parameter, Signature
+from inspect import Parameter
 from pathlib import Path
 from typing import Any
 
@@ -98,11 +98,9 @@ def _add_command(kind: Kind) -> None:
         train(kind, **values)
 
     parameters = [*_shared_parameters(kind), *kind_options.parameters_for(kind)]
-    command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {one.name: one.annotation for one in parameters}
     name, end = kind.name, "mrg" if kind.parser is not None else "conllu"
     example = f"Example: latree train {name} train.{end} --dev dev.{end} -o {name}.latree"
-    app.command(name, help=kind.summary, epilog=example)(command)
+    app.command(name, help=kind.summary, epilog=example)(kind_options.with_parameters(command, parameters))
 
 
 for _kind in trained_kinds():

@@ -1,0 +1,89 @@
+"""Tasks that take long, over several processes; what is done is written down, and not done again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from latree.errors import LatreeError
+from latree.files import write_atomically
+from latree.learning.checkpoint import fingerprint
+from latree.parallel import Jobs, Pool, how_many
+
+Task = TypeVar("Task")
+Result = Any  # what JSON can hold
+
+
+class Ledger:
+    """A file with a line for every task that is done: its key and what came of it."""
+
+    def __init__(self, path: Path | None) -> None:
+        """Read what earlier runs left; None keeps nothing."""
+        self.path = path
+        self.done: dict[str, Result] = {}
+        if path is not None and path.exists():
+            self._read(path)
+
+    def _read(self, path: Path) -> None:
+        """Take in the lines; the beginning of one, which a run that was killed left at the end, is taken away."""
+        *lines, rest = path.read_text(encoding="utf-8", errors="replace").split("\n")
+        for number, line in enumerate(lines, start=1):
+            try:
+                key, result = json.loads(line)
+            except (TypeError, ValueError):
+                told = f"{path}:{number}: no line that latree wrote; name another file for --resume"
+                raise LatreeError(told) from None
+            self.done[str(key)] = result
+        if rest:
+            write_atomically(path, "".join(f"{line}\n" for line in lines).encode())
+
+    def write(self, key: str, result: Result) -> None:
+        """Keep what came of a task, in one line at the end."""
+        self.done[key] = result
+        if self.path is not None:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps([key, result], ensure_ascii=False) + "\n")
+
+
+def key_of(*parts: Any) -> str:
+    """A key by all that decides what comes of a task."""
+    return fingerprint([json.dumps(parts, sort_keys=True, default=str).encode()])
+
+
+def run_tasks(
+    work: Callable[[Any, Task], Result],
+    tasks: Mapping[str, Task],
+    jobs: Jobs,
+    ledger: Ledger,
+    make: Callable[..., Any],
+    *arguments: Any,
+) -> Iterator[Result]:
+    """Give `work(what make(*arguments) gives, task)` of every task, by its key, in order.
+
+    Each process makes once what all tasks share, such as the treebank.
+    """
+    missing = {key: task for key, task in tasks.items() if key not in ledger.done}
+    fresh = iter(_worked(work, list(missing.values()), jobs, make, arguments))
+    for key in tasks:
+        if key in missing:
+            ledger.write(key, next(fresh))
+        yield ledger.done[key]
+
+
+def _worked(
+    work: Callable[[Any, Task], Result],
+    tasks: list[Task],
+    jobs: Jobs,
+    make: Callable[..., Any],
+    arguments: tuple[Any, ...],
+) -> Iterator[Result]:
+    """Do the tasks here where there is one job, so that nothing is started for it."""
+    if jobs == 1 or not tasks:
+        if tasks:
+            shared = make(*arguments)
+            yield from (work(shared, task) for task in tasks)
+        return
+    with Pool(jobs, make, *arguments, workers=min(how_many(jobs), len(tasks))) as pool:
+        yield from pool.stream(work, tasks)
