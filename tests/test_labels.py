@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -58,6 +59,18 @@ def test_nothing_but_empties() -> None:
         ("raw", "( (S-1 (S-1 (-NONE- *))))", "(ROOT (S-1 (S-1 (-NONE- *))))"),
         (LabelRules(tag_cuts="-"), "(S (NPR-N a) (-LRB- x))", "(ROOT (S (NPR a) (-LRB- x)))"),
         (LabelRules(empties=("EC",)), "(S (EC 0) (-NONE- a))", "(ROOT (S (-NONE- a)))"),
+        (LabelRules(empties=()), "(S (NP (-NONE- *T*-1)))", "(ROOT (S (NP (-NONE- *T*-1))))"),
+        (
+            "functions",
+            "( (S (NP-SBJ-1 (NN a)) (PP-LOC-PRD=2 (-LRB- b))))",
+            "(ROOT (S (NP-SBJ (NN a)) (PP-LOC-PRD (-LRB- b))))",
+        ),
+        ("functions", "( (S-12 (NP (-NONE- *T*-1)) (VB-1 go)))", "(ROOT (S (VB-1 go)))"),
+        (
+            replace(LabelRules.named("functions"), empties=()),
+            "( (S=1 (NP-SBJ (-NONE- *T*-1)) (VB go)))",
+            "(ROOT (S (NP-SBJ (-NONE- *T*)) (VB go)))",
+        ),
         (LabelRules(wrappers=("TEXT",), root="TOP"), "(TEXT (S (NN a)))", "(TOP (S (NN a)))"),
         (LabelRules(wrappers=()), "(ROOT (S (NN a)))", "(ROOT (S (NN a)))"),
     ],

@@ -39,6 +39,7 @@ OTHER: dict[str, Any] = {
     "concentration": 9.0,
     "covariance": "diagonal",
     "dim": 4,
+    "empties": "DT-0",
     "epochs": 3,
     "estimator": "variational",
     "fine": "-",

@@ -14,6 +14,7 @@ from latree.cli.status import note
 from latree.errors import LatreeError
 from latree.report.console import Console
 from latree.scoring.evalb import COLLINS, Parameters, format_table
+from latree.scoring.functions import FunctionScores, render_functions, score_functions
 from latree.scoring.score import (
     Comparison,
     Scores,
@@ -48,6 +49,9 @@ def evaluate(
     json_output: bool = typer.Option(False, "--json", help="Write all figures as one JSON object."),
     table: bool = typer.Option(False, "--table", help="Write EVALB's own table, sentence by sentence."),
     by_label: bool = typer.Option(False, "--by-label", help="Also write the figures of each label."),
+    functions: bool = typer.Option(
+        False, "--functions", help="Also score function labels, such as SBJ in NP-SBJ, which brackets leave out."
+    ),
     raw: bool = typer.Option(False, "--raw", help="Compare labels as they are, with function tags and traces."),
     labels: str = typer.Option(
         "penn", "--labels", help=f"How the labels of both files are read: {', '.join(PRESETS)}."
@@ -74,8 +78,10 @@ def evaluate(
     """
     files = [predicted] if against is None else [predicted, against]
     scored: Any
+    labelled: list[FunctionScores] = []
     if (form or _format(gold, *files)) == "conllu":
         given = {"prm": prm, "max-length": max_length, "table": table, "by-label": by_label, "raw": raw}
+        given["functions"] = functions
         if unused := [f"--{name}" for name, value in given.items() if value]:
             raise typer.BadParameter(f"{', '.join(unused)}: for trees only, and these files are CoNLL-U")
         known = set(common.load_model(model).lexicon.vocabulary) if model else None
@@ -83,13 +89,21 @@ def evaluate(
     else:
         rules = None if raw else _label_rules(labels, model)
         scored = [_score_trees(gold, path, rules, _parameters(prm), max_length) for path in files]
+        if functions:
+            keeping = None if rules is None else rules.with_functions()
+            labelled = [score_functions(*_sides(gold, path, keeping), _parameters(prm)) for path in files]
     test = None if against is None else _compare(*scored)
     if json_output:
-        more = {} if test is None else {"against": {**test.to_json(), "scores": scored[1].to_json()}}
-        typer.echo(json.dumps(scored[0].to_json() | more, ensure_ascii=False))
+        told = [scores.to_json() for scores in scored]
+        for figures, one in zip(told, labelled, strict=False):
+            figures["functions"] = one.to_json()
+        more = {} if test is None else {"against": {**test.to_json(), "scores": told[1]}}
+        typer.echo(json.dumps(told[0] | more, ensure_ascii=False))
         return
     for path, scores in zip(files, scored, strict=True):
         _render(scores, _parameters(prm), title=None if test is None else path, table=table, by_label=by_label)
+    for path, one in zip(files, labelled, strict=False):
+        Console().print("" if test is None else f"\n{path}, functions:", render_functions(one))
     if test is not None:
         _render_difference(test)
 
@@ -119,17 +133,23 @@ def _score_trees(
     gold: str, predicted: str, rules: LabelRules | None, parameters: Parameters, max_length: int | None
 ) -> Scores:
     wrapper = rules.root if rules else None
+    right, guesses = _sides(gold, predicted, rules)
+    scores = score_trees(right, guesses, parameters, wrapper=wrapper, max_length=max_length)
+    if scores.strangers > MOST * len(scores.rows):
+        many = f"{scores.strangers} of {len(scores.rows)} sentences"
+        note(f"{predicted}: {many} have other words than in {gold}; are these the same sentences?")
+    return scores
+
+
+def _sides(gold: str, predicted: str, rules: LabelRules | None) -> tuple[list[Tree], list[Tree | None]]:
+    """The right trees that have words, and what was predicted for each."""
     right, guesses = list(_read_trees(gold, rules)), list(_read_trees(predicted, rules))
     kept = [tree for tree in right if tree is not None]
     if len(kept) < len(right):
         note(f"{gold}: {len(right) - len(kept)} trees without words are left out")
         if len(guesses) == len(right):  # else they are left out there already, as `latree parse` does
             guesses = [guess for guess, tree in zip(guesses, right, strict=True) if tree is not None]
-    scores = score_trees(kept, guesses, parameters, wrapper=wrapper, max_length=max_length)
-    if scores.strangers > MOST * len(scores.rows):
-        many = f"{scores.strangers} of {len(scores.rows)} sentences"
-        note(f"{predicted}: {many} have other words than in {gold}; are these the same sentences?")
-    return scores
+    return kept, guesses
 
 
 def _read_trees(path: str, rules: LabelRules | None) -> Iterator[Tree | None]:

@@ -38,7 +38,8 @@ class LabelOptions(ModelOptions):
     labels: LabelRules = option(
         LabelRules(),
         "How the treebank's labels are read: penn (function tags and traces go), floresta (what stands before + goes "
-        "too), cess (labels end at a dot too), raw (labels as they are), no-punctuation (as penn, but marks with tags "
+        "too), cess (labels end at a dot too), functions (function tags stay, numbers after them go), raw "
+        "(labels as they are), no-punctuation (as penn, but marks with tags "
         "of the Penn treebank go as if they were not there).",
         shown="penn",
         only="parser",

@@ -79,12 +79,13 @@ class LabelCounts:
     def to_json(self) -> dict[str, dict[str, float]]:
         """Counts and rates of each label, the most frequent of the gold trees first."""
         labels = sorted(self.gold | self.test, key=lambda label: (-self.gold[label], label))
-        return {label: self._rates(self.matched[label], self.gold[label], self.test[label]) for label in labels}
+        return {label: rates_of(self.matched[label], self.gold[label], self.test[label]) for label in labels}
 
-    @staticmethod
-    def _rates(matched: int, gold: int, test: int) -> dict[str, float]:
-        rates = {"precision": percent(matched, test), "recall": percent(matched, gold)}
-        return rates | {"f1": harmonic(**rates), "matched": matched, "gold": gold, "test": test}
+
+def rates_of(matched: int, gold: int, test: int) -> dict[str, float]:
+    """Precision, recall and F1 of things that are counted, and the counts."""
+    rates = {"precision": percent(matched, test), "recall": percent(matched, gold)}
+    return rates | {"f1": harmonic(**rates), "matched": matched, "gold": gold, "test": test}
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,21 +196,33 @@ def _paired(gold: Iterable[A], predicted: Iterable[B], what: str) -> list[tuple[
 
 
 def _strict(gold: Tree, test: Tree | None, parameters: Parameters, labels: LabelCounts) -> Sentence:
-    """The strict count of one sentence.
-
-    Traces, which the parser never saw, go by the tags of either side, as they must for the other words to line up;
-    all else goes by the gold tags.
-    """
-    tags = [tag for tag in gold.tags() if tag not in parameters.delete_for_length]
-    guesses = [tag for tag in test.tags() if tag not in parameters.delete_for_length] if test is not None else []
-    keep = [tag not in parameters.delete for tag in tags]
-    left, right, correct = flatten(gold, _spread(gold, keep, parameters), parameters), Flat([], [], []), 0
+    """The strict count of one sentence."""
+    tags, guesses, kept = strict_sides(gold, test, parameters)
+    left, right, correct = flatten(gold, kept[0], parameters), Flat([], [], []), 0
     reason = "no parse" if test is None else _length_fault(len(tags), len(guesses))
     if test is not None and not reason:
-        right = flatten(test, _spread(test, keep, parameters), parameters)
+        right = flatten(test, kept[1], parameters)
         correct = sum(map(parameters.same_tag, tags, guesses))
     labels.add(left, right)
     return replace(count(left, right, len(tags), parameters), words=len(tags), tags=correct, reason=reason)
+
+
+def strict_sides(
+    gold: Tree, test: Tree | None, parameters: Parameters
+) -> tuple[list[str], list[str], tuple[list[bool], list[bool]]]:
+    """The tags of the words of both sides, and of all leaves whether the strict count keeps them.
+
+    Traces, which the parser never saw, go by the tags of either side, as they must for the other words to line up;
+    all else goes by the gold tags.  Of a parse with more words or fewer, nothing is kept.
+    """
+    tags, guesses = (
+        [tag for tag in tree.tags() if tag not in parameters.delete_for_length] if tree is not None else []
+        for tree in (gold, test)
+    )
+    keep = [tag not in parameters.delete for tag in tags]
+    same = test is not None and len(tags) == len(guesses)
+    right = _spread(test, keep, parameters) if test is not None and same else []
+    return tags, guesses, (_spread(gold, keep, parameters), right)
 
 
 def _same_words(gold: Tree, test: Tree | None, parameters: Parameters) -> bool:
@@ -350,22 +363,23 @@ def render_trees(scores: Scores) -> Table:
     heads |= {"exact": "exact", "tag_accuracy": "tags"}
     heads |= {"f1_strict": "F1\nstrict", "exact_strict": "exact\nstrict", "tag_accuracy_all": "tags\nstrict"}
     groups = {"all": scores.rows, **scores.by_length()}
-    return _render("words", heads, {group: _rates(rows) for group, rows in groups.items()})
+    return render_table("words", heads, {group: _rates(rows) for group, rows in groups.items()})
 
 
 def render_labels(scores: Scores) -> Table:
     """The strict count by label, for the terminal."""
     heads = {"gold": "gold", "test": "test", "matched": "matched", "precision": "prec", "recall": "rec", "f1": "F1"}
-    return _render("label", heads, scores.labels.to_json())
+    return render_table("label", heads, scores.labels.to_json())
 
 
 def render_tags(scores: TagScores) -> Table:
     """The accuracies for the terminal."""
     heads = {name: name for name in ("token", "sentence", "known", "unknown")}
-    return _render("", heads, {"accuracy": scores.to_json()})
+    return render_table("", heads, {"accuracy": scores.to_json()})
 
 
-def _render(corner: str, heads: Mapping[str, str], rows: Mapping[str, Mapping[str, Any]]) -> Table:
+def render_table(corner: str, heads: Mapping[str, str], rows: Mapping[str, Mapping[str, Any]]) -> Table:
+    """A table for the terminal: a row a name, the values of each under their heads."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text  # a plain Text, as a label may look like rich's markup

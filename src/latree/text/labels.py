@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
@@ -10,6 +11,10 @@ from typing import Any
 from latree.errors import LatreeError
 from latree.options import option
 from latree.text.tree import Tree
+
+TRACE = "-NONE-"  # the Penn treebank's tag of words that are not there
+FUNCTION_MARKS = "-="  # what functions and indices stand after
+NO_TAGS = "none"
 
 
 @dataclass(frozen=True)
@@ -31,10 +36,17 @@ class LabelRules:
         "Character up to which the beginning of a label is dropped: with + the label SUBJ+np is read as np.",
         shown="none, unless --labels says so",
     )
-    empties: tuple[str, ...] = ("-NONE-",)  # tags of words that are not there; nodes that they leave empty go too
+    empties: tuple[str, ...] = option(
+        (TRACE,),
+        "Tags of words that are not there, such as traces: these go, and phrases that they leave empty.  Names with "
+        "spaces between them, or none.",
+        shown="-NONE-, unless --labels says so",
+        read=lambda text: () if text == NO_TAGS else tuple(text.split()),
+    )
     collapse: bool = True  # whether a phrase that is the only child of a phrase of the same label goes
     wrappers: tuple[str, ...] = ("", "ROOT", "TOP", "top", "S1", "VROOT")  # labels of outer brackets that say nothing
     root: str = "ROOT"  # the label on top of every cleaned tree, in place of a wrapper
+    index_marks: str = ""  # characters after which a number is no part of a phrase's label, nor of a trace
 
     def to_json(self) -> dict[str, Any]:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
@@ -63,6 +75,11 @@ class LabelRules:
         """Make the rules for gold and predicted trees: EVALB counts a phrase over a phrase of the same label twice."""
         return replace(self, collapse=False)
 
+    def with_functions(self) -> LabelRules:
+        """Make the rules that leave functions, such as SBJ in NP-SBJ, where these would cut them off."""
+        cuts = "".join(one for one in self.phrase_cuts if one not in FUNCTION_MARKS)
+        return replace(self, phrase_cuts=cuts, index_marks=FUNCTION_MARKS)
+
     def clean(self, tree: Tree) -> Tree | None:
         """The tree with one root on top and clean labels below; None where only empty categories were."""
         top = tree.fold(self._clean_node)
@@ -76,7 +93,8 @@ class LabelRules:
         if node.word is not None:
             if node.label in self.empties:
                 return None
-            return Tree(self.tag(node.label), word=node.word)
+            word = self._without_index(node.word) if node.label == TRACE else node.word
+            return Tree(self.tag(node.label), word=word)
         children = [child for child in cleaned if child is not None]
         label = self.phrase(node.label)
         if self.collapse and len(children) == 1 and children[0].label == label and not children[0].is_leaf:
@@ -92,7 +110,10 @@ class LabelRules:
 
     def phrase(self, label: str) -> str:
         """The clean label of a phrase."""
-        return _clean_label(label, self.phrase_cuts, self.prefix_end)
+        return self._without_index(_clean_label(label, self.phrase_cuts, self.prefix_end))
+
+    def _without_index(self, label: str) -> str:
+        return _drop_index(label, self.index_marks) if self.index_marks else label
 
     def tag(self, label: str) -> str:
         """The clean label of a word."""
@@ -104,6 +125,7 @@ PRESETS: dict[str, LabelRules] = {
     "floresta": LabelRules(prefix_end="+"),
     "cess": LabelRules(phrase_cuts="-=."),
     "raw": LabelRules(phrase_cuts="", empties=(), collapse=False),
+    "functions": LabelRules().with_functions(),
     "no-punctuation": LabelRules(empties=("-NONE-", ",", ".", ":", "``", "''")),
 }
 
@@ -114,3 +136,11 @@ def _clean_label(label: str, cuts: str, prefix_end: str) -> str:
         label = label.rpartition(prefix_end)[2] or label
     end = next((i for i, character in enumerate(label) if character in cuts), None)
     return label[:end] if end else label
+
+
+@lru_cache(maxsize=1 << 16)
+def _drop_index(label: str, marks: str) -> str:
+    """Leave out the parts of a label that are numbers, with the marks before them; the first part stays."""
+    parts = re.split(f"(?<=.)([{re.escape(marks)}])", label)
+    kept = [mark + part for mark, part in zip(parts[1::2], parts[2::2], strict=True) if not part.isdecimal()]
+    return parts[0] + "".join(kept)
