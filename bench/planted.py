@@ -19,21 +19,20 @@ import argparse
 import math
 import random
 import runpy
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from latree.compare.agreement import Agreement
 from latree.data import toy
-from latree.inference.forest import assemble, from_trees
-from latree.inference.forms.sparse import no_statistics
-from latree.inference.grammar import tagged_words
-from latree.inference.sweep import infer
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.model import Lvg
 from latree.kinds.pcfg.model import Pcfg
+from latree.kinds.subtypes_in_trees import posteriors_in_tree
 from latree.lexicon.options import LexiconOptions
-from latree.text.binary import Node
 from latree.text.tree import Tree
 
 ROOT = Path(__file__).parents[1]
@@ -89,22 +88,6 @@ def without_subtypes(tree: Tree) -> Tree:
 # -- subtypes
 
 
-def learned_subtypes(model: Lvg, tree: Node) -> dict[tuple[int, int, int], list[int]]:
-    """The most probable subtype at every node, by symbol and span; chains of one symbol from the lowest up."""
-    words = [word for word, _ in tagged_words(tree)]
-    grammar = model.grammar
-    tags = len(grammar.tags)
-    entry = [{grammar.first_tag + t: i * tags + t for t in range(tags)} for i in range(len(words))]
-    forest = assemble([from_trees(grammar, [tree], entry, len(words) * tags)], len(grammar.rules))
-    weights = model.weights(model.read(words))
-    result = infer(forest, weights, no_statistics(weights), model.widths())
-    likeliest = defaultdict(list)
-    for item, (symbol, span) in enumerate(zip(forest.symbol.tolist(), forest.span.tolist(), strict=True)):
-        rows = slice(result.inside.start[item], result.inside.start[item + 1])
-        likeliest[symbol, *span].append(int((result.inside.row[rows] * result.outside.row[rows]).argmax()))
-    return likeliest
-
-
 def hidden_subtypes(tree: Tree) -> list[tuple[str, int, int, str]]:
     """(visible label, start, end, hidden label) of every node, the lower of a chain before the higher."""
     labels: list[tuple[str, int, int, str]] = []
@@ -122,30 +105,22 @@ def hidden_subtypes(tree: Tree) -> list[tuple[str, int, int, str]]:
 
 def pairs_by_category(model: Lvg, hidden: Iterable[Tree]) -> dict[str, list[Pair]]:
     """The learned and the hidden subtype of every node below the root."""
-    number = {symbol.label: k for k, symbol in enumerate(model.grammar.symbols) if symbol.kind in ("phrase", "tag")}
     pairs = defaultdict(list)
     for tree in hidden:
         (binary,) = model.prepare_data([without_subtypes(tree)])
-        learned = {place: iter(subtypes) for place, subtypes in learned_subtypes(model, binary).items()}
+        learned = {place: iter(nodes) for place, nodes in posteriors_in_tree(model, binary).items()}
         for label, start, end, subtype in hidden_subtypes(tree)[:-1]:
-            pairs[label].append((next(learned[number[label], start, end]), subtype))
+            pairs[label].append((int(next(learned[label, start, end]).subtypes.argmax()), subtype))
     return pairs
 
 
 def v_measure(pairs: Sequence[Pair]) -> float:
-    """The harmonic mean of homogeneity and completeness (Rosenberg & Hirschberg 2007), in per cent."""
-    learned, hidden = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
-    of_learned, of_hidden, of_both = _entropy(learned), _entropy(hidden), _entropy(Counter(pairs))
-    shared = of_learned + of_hidden - of_both
-    homogeneity = shared / of_hidden if of_hidden else 1.0
-    completeness = shared / of_learned if of_learned else 1.0
-    both = homogeneity + completeness
-    return 100 * 2 * homogeneity * completeness / both if both > 1e-12 else 0.0
-
-
-def _entropy(counts: Counter[Any]) -> float:
-    total = counts.total()
-    return -math.fsum(n / total * math.log(n / total) for n in counts.values())
+    """V-measure of two partitions, given the two parts that each node is in."""
+    learned, hidden = ({name: k for k, name in enumerate(dict.fromkeys(names))} for names in zip(*pairs, strict=True))
+    table = np.zeros((len(learned), len(hidden)))
+    for one, other in pairs:
+        table[learned[one], hidden[other]] += 1
+    return Agreement.of(table).v_measure
 
 
 def weighted_v_measure(pairs: dict[str, list[Pair]]) -> float:

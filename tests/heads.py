@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 from latree.text.heads import HeadRules
 from latree.text.tree import Tree
 
 
+def without_functions(node: Tree) -> str:
+    """The label, of a phrase up to the mark of a function."""
+    return node.label if node.is_leaf else re.sub(r"(?<=.)[-=].*", "", node.label, flags=re.DOTALL)
+
+
 def head_place(rules: HeadRules, node: Tree) -> int:
-    return rules.head(node.label, [child.label for child in node.children])
+    return rules.head(without_functions(node), [without_functions(child) for child in node.children])
 
 
 def head_word(rules: HeadRules, node: Tree) -> str:

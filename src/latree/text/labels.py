@@ -138,6 +138,11 @@ def _clean_label(label: str, cuts: str, prefix_end: str) -> str:
     return label[:end] if end else label
 
 
+def category(label: str) -> str:
+    """What stands before functions and indices: NP of NP-SBJ-1."""
+    return _clean_label(label, FUNCTION_MARKS, "")
+
+
 @lru_cache(maxsize=1 << 16)
 def _drop_index(label: str, marks: str) -> str:
     """Leave out the parts of a label that are numbers, with the marks before them; the first part stays."""

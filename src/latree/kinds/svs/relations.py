@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from latree.text.binary import Node, Symbol, SymbolKind
 from latree.text.heads import HeadRules
+from latree.text.labels import category
 from latree.text.tree import Tree
 
 ANY = "*"  # the context of modifiers whose relation is too rare
@@ -82,7 +83,8 @@ class HeadBinarization:
 
 def head_of(tree: Tree, heads: HeadRules) -> int:
     """Which child is the head."""
-    return heads.head(tree.label, [child.label for child in tree.children])
+    labels = [child.label if child.is_leaf else category(child.label) for child in tree.children]
+    return heads.head(category(tree.label), labels)  # functions say nothing of heads
 
 
 def is_head(symbol: Symbol) -> bool:
