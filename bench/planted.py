@@ -30,8 +30,8 @@ from latree.compare.agreement import Agreement
 from latree.data import toy
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.model import Lvg
+from latree.kinds.lvg.subtypes_in_trees import posteriors_in_tree
 from latree.kinds.pcfg.model import Pcfg
-from latree.kinds.subtypes_in_trees import posteriors_in_tree
 from latree.lexicon.options import LexiconOptions
 from latree.text.tree import Tree
 

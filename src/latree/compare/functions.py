@@ -11,7 +11,7 @@ import numpy as np
 from latree.arrays import Floats
 from latree.compare.agreement import Agreement
 from latree.kinds.lvg.model import Lvg
-from latree.kinds.subtypes_in_trees import Place, Posterior, posteriors_in_tree
+from latree.kinds.lvg.subtypes_in_trees import Place, Posterior, posteriors_in_tree
 from latree.report.value import Cell, Column, Paragraph, Report, Section, Table
 from latree.scoring.functions import functions_of
 from latree.text.labels import LabelRules, category
