@@ -53,6 +53,12 @@ COMMANDS = {
     "import": Command(
         "import_", "import_", "Make a model of a Berkeley grammar.", "latree import eng_sm6.gr -o my.latree"
     ),
+    "export": Command(
+        "export",
+        "export",
+        "Write rules and words as text.",
+        "latree export -m my.latree --format nltk -o my",
+    ),
     "warm": Command("warm", "warm", "Compile everything ahead.", "latree warm"),
     "bench": Command("bench", "bench", "Measure the speeds of this machine.", "latree bench dev.mrg --jobs 4"),
 }

@@ -51,12 +51,15 @@ class WordDistribution:
         """P(word or its class | tag), [columns]; `first` says that it opens its sentence."""
         lexicon, number = self.lexicon, self.lexicon.number(word)
         if number is None:
-            weight = self._new * self._class_share[lexicon.class_row(word, first)]
-        else:
-            weight = self._smoothing[number] * lexicon.unseen
-            pairs = slice(lexicon.word_ptr[number], lexicon.word_ptr[number + 1])
-            weight[lexicon.pair_tag[pairs]] += lexicon.pair_count[pairs]
+            return self.class_emissions(lexicon.class_row(word, first))
+        weight = self._smoothing[number] * lexicon.unseen
+        pairs = slice(lexicon.word_ptr[number], lexicon.word_ptr[number + 1])
+        weight[lexicon.pair_tag[pairs]] += lexicon.pair_count[pairs]
         return np.asarray((weight * self._unit) @ self.mixing, np.float64)
+
+    def class_emissions(self, row: int) -> Floats:
+        """P(class | tag), [columns], of a class of words never seen, by its row; the last is that of others."""
+        return np.asarray((self._new * self._class_share[row] * self._unit) @ self.mixing, np.float64)
 
     def seen_with(self, word: str, first: bool) -> NDArray[np.bool_]:
         """[columns] those that training saw with a word, or with its class; all where it saw neither."""
