@@ -83,6 +83,7 @@ def test_nltk_finds_the_same_tree(tmp_path: Path) -> None:
     words = ["the", "teacher", "sleeps", "."]
     (best,) = parser.parse(words)
     ours = grammar.parse(words, objective="viterbi").tree
+    assert ours is not None
     assert best.leaves() == words
     assert [tree.label() for tree in best.subtrees() if tree.height() == 2][:2] == ours.tags()[:2]
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from functools import cached_property
 from multiprocessing import resource_tracker
 from typing import Any, Self, TypeVar
 
@@ -64,15 +65,44 @@ class Processes:
         self._executor.shutdown(wait=True, cancel_futures=True)
 
 
+class Here:
+    """This process itself: what is submitted is done at once."""
+
+    def __init__(self, make: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        self._make, self._arguments = make, arguments
+
+    @cached_property
+    def _state(self) -> Any:
+        return self._make(*self._arguments)
+
+    def submit(self, function: Callable[..., Result], arguments: tuple[Any, ...]) -> Future[Result]:
+        done: Future[Result] = Future()
+        try:
+            done.set_result(function(self._state, *arguments))
+        except Exception as error:  # as a process would: whoever asks for the result is told; Ctrl-C is for all
+            done.set_exception(error)
+        return done
+
+    def shutdown(self) -> None:
+        """Nothing was started."""
+
+    stop = shutdown
+
+
 class Pool:
     """So many workers, each of which keeps what `make(*arguments)` gives; used in a `with` statement."""
 
-    def __init__(self, jobs: Jobs, make: Callable[..., Any], *arguments: Any, workers: int | None = None) -> None:
-        """Start as many as the jobs are, or so many of them."""
-        self.jobs = how_many(jobs) if workers is None else workers
-        self._workers: Processes | Actors
+    def __init__(
+        self, jobs: Jobs, make: Callable[..., Any], *arguments: Any, most: int | None = None, apart: bool = False
+    ) -> None:
+        """Start as many as the jobs are, but no more than `most`; a single one is this process, unless it is to be
+        `apart`."""
+        self.jobs = how_many(jobs) if most is None else min(how_many(jobs), max(most, 1))
+        self._workers: Processes | Actors | Here
         if isinstance(jobs, Cluster):
             self._workers = Actors(jobs, self.jobs, make, arguments)
+        elif self.jobs == 1 and not apart:
+            self._workers = Here(make, arguments)
         else:
             self._workers = Processes(self.jobs, make, arguments)
 
@@ -112,7 +142,7 @@ class Residents:
 
     def __init__(self, jobs: Jobs, make: Callable[..., Any], each: Sequence[tuple[Any, ...]]) -> None:
         """Have each process keep what `make` gives for its arguments."""
-        self._pools = [Pool(jobs, make, *arguments, workers=1) for arguments in each]
+        self._pools = [Pool(jobs, make, *arguments, most=1, apart=True) for arguments in each]
 
     def call(self, function: Callable[..., Result], *arguments: Any) -> list[Result]:
         """Give `function(state, *arguments)` of every state, in order."""

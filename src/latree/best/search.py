@@ -52,7 +52,7 @@ class Search:
     def run(self) -> Any:
         """Train and choose; the model is a product where several are better than one."""
         self.task.folder.mkdir(exist_ok=True)
-        with Pool(self.jobs, Data, self.task) as pool:
+        with Pool(self.jobs, Data, self.task, apart=True) as pool:
             while self._begin(pool) or self.running:
                 self._finish()
         if not self.done:

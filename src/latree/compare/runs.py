@@ -10,7 +10,7 @@ from typing import NamedTuple
 from latree.errors import LatreeError
 from latree.kinds.jobs import Parcel
 from latree.kinds.parser import Parser
-from latree.parallel import Jobs, Pool, how_many
+from latree.parallel import Jobs, Pool
 from latree.text.labels import LabelRules
 from latree.text.tree import Tree
 
@@ -59,10 +59,7 @@ def _headed(best: Tree | None, model: Parser, words: Sequence[str], k: int) -> d
 
 def run_all(models: Sequence[Parser], sentences: Sequence[Sequence[str]], k: int, jobs: Jobs = 1) -> Iterator[Run]:
     """A run a model, in order; with several jobs so many models at once, each in a process of its own."""
-    if jobs == 1:
-        yield from (run(model, sentences, k) for model in models)
-        return
-    with Pool(jobs, _keep, sentences, k, workers=min(how_many(jobs), len(models))) as pool:
+    with Pool(jobs, _keep, sentences, k, most=len(models)) as pool:
         yield from pool.stream(_run_parcel, map(Parcel, models))
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from latree.errors import LatreeError
 from latree.files import write_atomically
 from latree.learning.checkpoint import fingerprint
-from latree.parallel import Jobs, Pool, how_many
+from latree.parallel import Jobs, Pool
 
 Task = TypeVar("Task")
 Result = Any  # what JSON can hold
@@ -65,25 +65,9 @@ def run_tasks(
     Each process makes once what all tasks share, such as the treebank.
     """
     missing = {key: task for key, task in tasks.items() if key not in ledger.done}
-    fresh = iter(_worked(work, list(missing.values()), jobs, make, arguments))
-    for key in tasks:
-        if key in missing:
-            ledger.write(key, next(fresh))
-        yield ledger.done[key]
-
-
-def _worked(
-    work: Callable[[Any, Task], Result],
-    tasks: list[Task],
-    jobs: Jobs,
-    make: Callable[..., Any],
-    arguments: tuple[Any, ...],
-) -> Iterator[Result]:
-    """Do the tasks here where there is one job, so that nothing is started for it."""
-    if jobs == 1 or not tasks:
-        if tasks:
-            shared = make(*arguments)
-            yield from (work(shared, task) for task in tasks)
-        return
-    with Pool(jobs, make, *arguments, workers=min(how_many(jobs), len(tasks))) as pool:
-        yield from pool.stream(work, tasks)
+    with Pool(jobs, make, *arguments, most=len(missing)) as pool:
+        fresh = pool.stream(work, missing.values())
+        for key in tasks:
+            if key in missing:
+                ledger.write(key, next(fresh))
+            yield ledger.done[key]
