@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-cluster test-generic faults faults-long types kernels install clean
+.PHONY: demo test test-all test-cluster test-generic faults faults-long types kernels install clean
 
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
@@ -29,6 +29,10 @@ test: install
 	$(BIN)/ruff format --check $(CHECKED)
 	$(MAKE) --no-print-directory --jobs 2 types kernels
 	$(PYTEST)
+
+# What takes minutes and says little that is new: every option beside every other.
+test-all: export LATREE_TESTS := all
+test-all: test
 
 types:
 	$(BIN)/mypy
