@@ -70,3 +70,10 @@ def test_tables_of_tags_have_no_functions(tmp_path: Path) -> None:
     table = tmp_path / "tags.conllu"
     table.write_text("1\ta\t_\tX\t_\t_\t_\t_\t_\t_\n\n")
     assert "--functions: for trees only" in latree("eval", table, table, "--functions").err
+
+
+def test_parses_without_functions_are_told(tmp_path: Path) -> None:
+    gold, parsed = tmp_path / "gold.mrg", tmp_path / "parsed.mrg"
+    gold.write_text(GOLD + "\n")
+    parsed.write_text(GOLD.replace("-SBJ", "").replace("-LOC-CLR", "") + "\n")
+    assert "no function labels there" in latree("eval", gold, parsed, "--functions").err

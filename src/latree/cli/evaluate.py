@@ -92,6 +92,9 @@ def evaluate(
         if functions:
             keeping = None if rules is None else rules.with_functions()
             labelled = [score_functions(*_sides(gold, path, keeping), _parameters(prm)) for path in files]
+            for path, one in zip(files, labelled, strict=True):
+                if one.gold and not one.test:
+                    note(f"{path}: no function labels there; a grammar has them if trained with --labels functions")
     test = None if against is None else _compare(*scored)
     if json_output:
         told = [scores.to_json() for scores in scored]
