@@ -57,6 +57,9 @@ COMMANDS = {
         "Tell how accuracy grows with the treebank.",
         "latree curve train.mrg --dev dev.mrg --plot curve.svg",
     ),
+    "rank": Command(
+        "rank", "rank", "Tell which sentences to annotate first.", "latree rank -m my.latree story.txt --most 100"
+    ),
     "show": Command("show", "show", "Show what a model has learned.", "latree show --symbol NP"),
     "models": Command("models", "models", "List the models that come with latree.", "latree models --json"),
     "import": Command(

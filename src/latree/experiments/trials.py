@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 from latree.errors import LatreeError
 from latree.experiments.held_out import score
 from latree.experiments.recipes import Recipe
-from latree.experiments.tasks import Ledger, key_of, run_tasks
+from latree.experiments.tasks import Ledger, key_of, run_listed
 from latree.learning.checkpoint import fingerprint
 from latree.scoring.score import Scores, TagScores, Triple
 
@@ -82,14 +82,11 @@ class Laboratory:
     def run(self, trials: Sequence[Trial]) -> Iterator[Result]:
         """Give the result of every trial, in order; of equal ones the work is done once."""
         treebank = fingerprint(f"{one}\n".encode("utf-8", "replace") for one in self.examples)
-        keys = [key_of(trial.recipe.identity(trial.seed), treebank, trial.train, trial.held_out) for trial in trials]
-        tasks = dict(zip(keys, trials, strict=True))
-        fresh = zip(tasks, run_tasks(_run, tasks, self.jobs, Ledger(self.ledger), _keep, self.examples), strict=True)
-        results: dict[str, Result] = {}
-        for key in keys:
-            if key not in results:
-                results.update([next(fresh)])
-            yield results[key]
+        listed = [
+            (key_of(trial.recipe.identity(trial.seed), treebank, trial.train, trial.held_out), trial)
+            for trial in trials
+        ]
+        return run_listed(_run, listed, self.jobs, Ledger(self.ledger), _keep, self.examples)
 
 
 def _keep(examples: Sequence[Any]) -> Sequence[Any]:
