@@ -102,6 +102,13 @@ def test_taggers_of_tables(train: list[Tree], tmp_path: Path) -> None:
     assert 0 < told["recipes"][0]["token"]["mean"] <= 100
 
 
+def test_taggers_of_trees(train: list[Tree]) -> None:
+    found = cross_validate(latree.Hmm(), train[:20], 2)
+    expected = latree.Hmm().fit(train[10:20]).tag(train[0].words())
+    right = sum(tag == gold for tag, gold in zip(expected, train[0].tags(), strict=True))
+    assert found.counts(0)[0] == (right, len(expected), len(expected))
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [

@@ -77,7 +77,7 @@ def check_folders(*files: Path | None) -> None:
 
 def called(paths: Sequence[str]) -> str:
     """What some files are called together."""
-    return " + ".join(Path(path).name for path in paths)
+    return " + ".join("standard input" if path == "-" else Path(path).name for path in paths)
 
 
 def progress(quiet: bool) -> Watch:

@@ -36,8 +36,8 @@ def rank(
 ) -> None:
     """Put sentences into the order in which annotating them teaches a model most: rank, score, number, words.
 
-    First come those where the model expects most errors for their length, unless they are on words that sentences
-    before them have in doubt too.  The number is the sentence's place in the input.
+    First come those where the model expects most errors for their length; pairs of words that sentences before them
+    have too count less, so that near-copies are not the first.  The number is the sentence's place in the input.
     """
     chosen = common.load_model(model)
     split = common.splitter(chosen, tokenize, wrapped)

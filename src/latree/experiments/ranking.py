@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from latree.experiments.doubts import Doubts, doubts_of_all
 from latree.experiments.tasks import Ledger
 from latree.kinds.model import Model, Sentence
+from latree.text.tokenize import offsets
 
 if TYPE_CHECKING:
     from latree.parallel import Jobs
@@ -38,7 +39,9 @@ class Ranked:
     tokens: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """Plain values; tokens of running text have their places with them."""
+        places = offsets(self.tokens)
+        return asdict(self) | ({"offsets": places} if places else {})
 
 
 def rank_sentences(

@@ -67,8 +67,10 @@ def measures(*, tags: bool) -> dict[str, str]:
 
 
 def read_examples(recipe: Recipe, source: Any) -> list[Any]:
-    """The examples that a recipe learns from: as they are given, or those of a file."""
-    return list(recipe.untrained().read_treebank(source) if isinstance(source, str | Path) else source)
+    """The examples that a recipe learns from: as they are given, or those of a file; for taggers, words and tags."""
+    model = recipe.untrained()
+    examples = model.read_treebank(source) if isinstance(source, str | Path) else source
+    return list(model.prepare_data(examples) if recipe.tags else examples)
 
 
 @dataclass(frozen=True)
