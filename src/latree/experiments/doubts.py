@@ -10,7 +10,7 @@ import numpy as np
 
 from latree.experiments.tasks import Ledger, key_of, run_listed
 from latree.inference.results import Analysis, Parse, Tagging
-from latree.kinds.jobs import Parcel
+from latree.kinds.jobs import Parcel, pack
 from latree.kinds.model import Model, batches
 from latree.learning.checkpoint import fingerprint
 
@@ -55,7 +55,8 @@ def _doubts(model: Model, batch: Sequence[Sequence[str]]) -> list[Doubts]:
 
 
 def _fingerprint(model: Model) -> str:
-    """What tells a model from another."""
-    header, arrays = model.state()
+    """What tells a model, and how it is used, from another."""
+    kind, header, arrays, options = pack(model)
+    told = json.dumps([kind, header, options], sort_keys=True, default=str).encode()
     parts = (part for name in sorted(arrays) for part in (name.encode(), np.ascontiguousarray(arrays[name]).tobytes()))
-    return fingerprint([model.kind.encode(), json.dumps(header, sort_keys=True, default=str).encode(), *parts])
+    return fingerprint([told, *parts])

@@ -84,7 +84,7 @@ def extrapolate(sizes: Sequence[float], runs: Sequence[Sequence[float]], seed: i
     n, mean = np.asarray(sizes, np.float64), np.array([np.mean(run) for run in runs])
     error = standard_errors(n, runs)
     if not error.any():
-        return "the runs of a size are all the same, which tells nothing of how certain they are; try more seeds"
+        return "no size has runs that differ, which would tell how certain they are; try more seeds"
     law, misses = fit(n, mean[None], error)
     law = Law(*(value[0] for value in law))
     if fault := _fault(law, float(misses[0]), len(sizes)):

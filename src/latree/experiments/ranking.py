@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from latree.errors import LatreeError
 from latree.experiments.doubts import Doubts, doubts_of_all
 from latree.experiments.tasks import Ledger
 from latree.kinds.model import Model, Sentence
@@ -59,6 +60,8 @@ def rank_sentences(
     A sentence costs its words and an `overhead`; with a large one, every sentence costs the same.  Left out are those
     without words, and those that are too long for the model.
     """
+    if overhead < 0:
+        raise LatreeError(f"a sentence cannot cost less than its words: overhead {overhead}")
     given = model.tokenize(sentences) if isinstance(sentences, str) else sentences
     words = [model.words_of(sentence) for sentence in given]
     found = list(watch(doubts_of_all(model, words, jobs, Ledger(resume)), len(words)))
