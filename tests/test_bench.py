@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bench import lveg_sweep, parsing, reading, svs, tagging, treebanks
+from bench import lveg_sweep, parsing, ranking, reading, svs, tagging, treebanks
 
 from latree.data import toy
 from latree.text.formats import read_trees
@@ -49,6 +49,15 @@ def test_scores_by_the_size_of_the_treebank(treebank: Path, capsys: pytest.Captu
     text = capsys.readouterr().out
     assert re.findall(r"^(\d+) trees, ", text, re.M) == ["32", "64"]
     assert [table[0] for table in tables(text)] == [["", "dev: lvg", "dev: gm-lveg alone", "dev: gm-lveg"]] * 2
+
+
+def test_what_ranked_sentences_teach(treebank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [str(treebank / "train.mrg"), str(treebank / "dev.mrg")]
+    ranking.main([*files, "--start", "10", "--sizes", "20", "--runs", "1", "--rounds", "1"])
+    (table,) = tables(capsys.readouterr().out)
+    assert [row[:2] for row in table[2:]] == [[order, size] for order in ("random", "ranked") for size in ("10", "20")]
+    assert table[2][1:] == table[4][1:]  # both begin with the same trees
+    assert table[3][3] == table[3][5]  # random trees of as many words are the same
 
 
 @pytest.mark.parametrize("more", [["--no-punctuation"], ["--head-relation", "one", "--refine", "1"]])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 
 import pytest
 
 from latree.report.html import TEMPLATES, page
-from latree.report.plots import HEIGHT, MAP_HEIGHT, WIDTH, Box, decimal_steps, draw, place_label, round_numbers
+from latree.report.plots import HEIGHT, MAP_HEIGHT, WIDTH, Box, Drawing, decimal_steps, draw, place_label, round_numbers
 from latree.report.text import print_report
 from latree.report.value import (
     ARROW,
@@ -30,6 +31,8 @@ from latree.report.value import (
     Section,
     Strong,
     Table,
+    Trend,
+    Trends,
     legible,
     plain,
     prefixed,
@@ -49,6 +52,21 @@ CHART = Scatter(
     "a chart", (Dot(20, 90.0, 0, "a: 90"), Dot(3000, 95.5, 1, "b")), measures=("size", "F1"), key=((0, "a"),)
 )
 LINES = Lines("some lines", "size", "F1", ("1", "all"), ((0, "a", ((60.0, 62.0), (64.0,))), (1, "b", ((1.0,), (2.0,)))))
+TRENDS = Trends(
+    "some trends",
+    "size",
+    "F1",
+    (
+        Trend(0, "a", ((100.0, (60.0, 64.0)), (1000.0, (70.0,)))),
+        Trend(
+            1,
+            "b",
+            ((100.0, (50.0,)),),
+            ((100.0, 50.0), (1000.0, 60.0), (9000.0, 65.0)),
+            ((100.0, 49, 51), (9000.0, 60, 70)),
+        ),
+    ),
+)
 BARS = Bars("some bars", "%", ("NP", "VP"), ((0, "a", (60.0, 40.0)), (1, "b", (10.0, 0.0))))
 
 
@@ -66,6 +84,7 @@ def _all_blocks(text: str) -> Report:
         replace(CHART, key=((0, text),)),
         replace(BARS, names=(text, "VP")),
         replace(LINES, names=(text, "all"), across=text),
+        replace(TRENDS, across=text, series=(replace(TRENDS.series[0], name=text), TRENDS.series[1])),
     )
     card = Section(text, "s-0", text, blocks, share=0.5, colour=1)
     section = Section(text, "s", text, blocks, (card,), text, 3)
@@ -112,6 +131,7 @@ def test_json_has_plain_texts_and_numbers() -> None:
         "scatter",
         "bars",
         "lines",
+        "trends",
     ]
     assert told["sections"][0]["blocks"][2]["rows"] == [["S -> [NP] VP", 0.25], ["[x]", 1.0]]
 
@@ -166,7 +186,7 @@ def test_what_is_printed_is_neither_markup_nor_control(capsys: pytest.CaptureFix
 
 def test_everything_is_on_the_page() -> None:
     read = Reader(page(_all_blocks("word")))
-    assert (read.tags["table"], read.tags["svg"], read.tags["article"]) == (5, 8, 1)
+    assert (read.tags["table"], read.tags["svg"], read.tags["article"]) == (5, 10, 1)
     assert {"word", "share", "50.0%", "-", "0.250", "tip", "caption of the map", "a: 90"} <= set(read.texts)
     assert "never used" not in read.texts
     assert read.ids == ["s", "s-0"]
@@ -243,6 +263,48 @@ def test_lines_go_through_the_means_of_their_dots() -> None:
     assert points[0] == pytest.approx([(a + b) / 2 for a, b in zip(*dots[:2], strict=True)], abs=0.1)
     assert points[1] == pytest.approx(dots[2], abs=0.1)
     assert points[0][1] == pytest.approx(points[1][1], abs=0.1)
+
+
+def test_trends_go_by_logarithms_and_are_broken_beyond_the_last_measurement() -> None:
+    drawing = draw(TRENDS)
+    assert drawing.key == ((0, "a"), (1, "b"))
+    dots = [(float(s.attributes["cx"]), float(s.attributes["cy"])) for s in drawing.shapes if s.tag == "circle"]
+    assert len(dots) == 3  # means
+    lines = (s.attributes for s in drawing.shapes if s.tag == "path")
+    paths = {one["class"]: one["d"] for one in lines if "class" in one}
+    assert set(paths) == {"g0 line", "g1 line broken", "g1 band"}  # the line of b begins where it is broken
+    points = [tuple(map(float, point.split())) for point in paths["g1 line broken"][1:].split("L")]
+    assert points[0] == pytest.approx(dots[2])
+    assert points[1][0] == pytest.approx(dots[1][0], abs=0.1)
+    per_decade = dots[1][0] - dots[0][0]
+    assert points[2][0] - points[1][0] == pytest.approx(per_decade * math.log10(9), abs=0.2)
+    assert points[0][1] - points[1][1] == pytest.approx(2 * (points[1][1] - points[2][1]), abs=0.2)
+    assert paths["g1 band"].endswith("Z")
+
+
+def test_bars_tell_the_spread_of_a_trend() -> None:
+    bars = [s.attributes["d"] for s in draw(TRENDS).shapes if s.tag == "path" and "V" in s.attributes["d"]]
+    y = {s.text: float(s.attributes["y"]) - 4 for s in draw(TRENDS).shapes if s.text in ("50", "60")}
+    (bar,) = bars  # one measurement has no spread
+    top, bottom = map(float, re.findall(r"M[\d.]+ ([\d.]+)V([\d.]+)", bar)[0])
+    assert bottom - top == pytest.approx(2 * math.sqrt(8) * (y["50"] - y["60"]) / 10, abs=0.3)
+
+
+def test_a_wide_band_does_not_dwarf_the_dots() -> None:
+    (trend,) = TRENDS.series[1:]
+    wild = replace(trend, band=((100.0, -1e6, 1e6), (9000.0, -1e6, 1e6)))
+    dots = [s for s in draw(replace(TRENDS, series=(TRENDS.series[0], wild))).shapes if s.tag == "circle"]
+    heights = [float(dot.attributes["cy"]) for dot in dots]
+    assert max(heights) - min(heights) > 100
+
+
+def test_keys_leave_each_other_room() -> None:
+    drawing = Drawing(10, [], ((0, "short"), (1, "x" * 100), (2, "last")))
+    first, second, third = drawing.placed_key()
+    assert first == (0.0, 0, "short")
+    assert second[0] - first[0] > 5 * 7
+    assert len(second[2]) < 100
+    assert third[0] - second[0] > len(second[2]) * 7
 
 
 @pytest.mark.parametrize("runs", [((5.0,), (5.0,)), ((math.nan,), (1.0,)), ((math.nan,), (math.nan,))])

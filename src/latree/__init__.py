@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from latree.cluster import Cluster as Cluster
     from latree.errors import InputError as InputError
     from latree.errors import LatreeError as LatreeError
+    from latree.experiments.cross_validation import cross_validate as cross_validate
+    from latree.experiments.learning_curves import learning_curve as learning_curve
+    from latree.experiments.ranking import rank_sentences as rank_sentences
     from latree.inference.constituents import Listed as Listed
     from latree.inference.results import Constituent as Constituent
     from latree.inference.results import Parse as Parse
@@ -95,9 +98,12 @@ _HOME = {
     "Token": "text.tokenize",
     "Training": "learning.loop",
     "Tree": "text.tree",
+    "cross_validate": "experiments.cross_validation",
+    "learning_curve": "experiments.learning_curves",
     "load": "kinds.registry",
     "parse": "kinds.english",
     "parse_all": "kinds.english",
+    "rank_sentences": "experiments.ranking",
     "read_tagged": "text.formats",
     "read_trees": "text.formats",
     "score_tags": "scoring.score",

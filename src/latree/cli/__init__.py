@@ -48,6 +48,18 @@ COMMANDS = {
     "draw": Command("draw", "draw", "Draw trees.", "latree draw trees.mrg -o trees.svg"),
     "eval": Command("evaluate", "evaluate", "Score trees or tags.", "latree eval gold.mrg parsed.mrg --by-label"),
     "compare": Command("compare", "compare", "Compare models on a treebank.", "latree compare gold.mrg -m a -m b"),
+    "cv": Command(
+        "cv", "cv", "Cross-validate on a treebank.", 'latree cv train.mrg --recipe pcfg --recipe "lvg --rounds 3"'
+    ),
+    "curve": Command(
+        "curve",
+        "curve",
+        "Tell how accuracy grows with the treebank.",
+        "latree curve train.mrg --dev dev.mrg --plot curve.svg",
+    ),
+    "rank": Command(
+        "rank", "rank", "Tell which sentences to annotate first.", "latree rank -m my.latree story.txt --most 100"
+    ),
     "show": Command("show", "show", "Show what a model has learned.", "latree show --symbol NP"),
     "models": Command("models", "models", "List the models that come with latree.", "latree models --json"),
     "import": Command(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -71,3 +71,20 @@ def run_tasks(
             if key in missing:
                 ledger.write(key, next(fresh))
             yield ledger.done[key]
+
+
+def run_listed(
+    work: Callable[[Any, Task], Result],
+    listed: Sequence[tuple[str, Task]],
+    jobs: Jobs,
+    ledger: Ledger,
+    make: Callable[..., Any],
+    *arguments: Any,
+) -> Iterator[Result]:
+    """Give the same of tasks in a list, where some may have the same key; these are done once."""
+    tasks, known = dict(listed), dict[str, Result]()
+    fresh = zip(tasks, run_tasks(work, tasks, jobs, ledger, make, *arguments), strict=True)
+    for key, _ in listed:
+        if key not in known:
+            known.update([next(fresh)])
+        yield known[key]

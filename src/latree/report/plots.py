@@ -6,10 +6,11 @@ import math
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate, islice
+from statistics import fmean, stdev
 from typing import NamedTuple
 
-from latree.report.value import Bars, Dot, Lines, Plot, Scatter, legible
+from latree.report.value import Bars, Dot, Lines, Plot, Scatter, Trend, Trends, legible
 
 WIDTH, HEIGHT, MAP_HEIGHT = 760, 340, 460  # pixels
 LEFT, EDGE, MARGIN = 64, 28, 40  # room for the numbers of a chart, on its other sides, and around a map
@@ -17,6 +18,7 @@ UPWARDS = (HEIGHT - 2 * EDGE, EDGE)  # where the lowest and the highest value of
 LETTER, LINE = 7.0, 14.0  # of a label
 COLUMN = 54  # at least, under which a name is written
 LABELS, LONGEST = 16, 24  # labels of a map at most, and the letters of one
+KEY = 48  # letters of what a colour stands for
 COLOURS = 8
 
 
@@ -40,6 +42,12 @@ class Drawing:
     key: tuple[tuple[int, str], ...] = ()
     width: int = WIDTH
 
+    def placed_key(self) -> list[tuple[float, int, str]]:
+        """What colours stand for, side by side: where each begins, its colour, its name."""
+        names = [legible(name, KEY) for _, name in self.key]
+        ends = accumulate((_columns(name) * LETTER + 32 for name in names), initial=0.0)
+        return [(x, colour, name) for x, (colour, _), name in zip(ends, self.key, names, strict=False)]
+
 
 @dataclass(frozen=True)
 class Axis:
@@ -61,6 +69,8 @@ class Axis:
 
 def draw(plot: Plot) -> Drawing:
     """The shapes of a plot."""
+    if isinstance(plot, Trends):
+        return Drawing(HEIGHT, list(_trends(plot)), tuple((one.colour, one.name) for one in plot.series))
     if isinstance(plot, Bars | Lines):
         width = max(WIDTH, LEFT + EDGE + COLUMN * len(plot.names)) if isinstance(plot, Bars) else WIDTH
         shapes = _bars(plot, width) if isinstance(plot, Bars) else _lines(plot)
@@ -80,10 +90,17 @@ def _chart(dots: Sequence[Dot], across: str, upwards: str) -> Iterator[Shape]:
     x = Axis(math.log10(min(xs) / 2), math.log10(max(xs) * 2), LEFT, WIDTH - EDGE)
     y = Axis(min(ys) - room, max(ys) + room, *UPWARDS)
     yield from _levels(y, upwards)
-    for number in decimal_steps(x.low, x.high):
-        yield _text(x.pixel(math.log10(number)), HEIGHT - 1.3 * EDGE, f"{number:,}", "middle")
-    yield _text(WIDTH - EDGE, HEIGHT - 8, across, "end")
+    yield from _decimals(x, across)
     yield from (_circle(dot, x.pixel(math.log10(dot.x)), y.pixel(dot.y), 6.0, 1.0) for dot in dots)
+
+
+def _decimals(x: Axis, across: str) -> Iterator[Shape]:
+    """Numbers under a chart, by their logarithms, and what they are."""
+    for number in decimal_steps(x.low, x.high):
+        left = x.pixel(math.log10(number))
+        yield Shape("path", {"d": f"M{left:.1f} {UPWARDS[0]}v5"})
+        yield _text(left, HEIGHT - 1.3 * EDGE, f"{number:,}", "middle")
+    yield _text(WIDTH - EDGE, HEIGHT - 8, across, "end")
 
 
 def _bars(bars: Bars, width: int) -> Iterator[Shape]:
@@ -126,6 +143,65 @@ def _lines(lines: Lines) -> Iterator[Shape]:
         for x, name, values in zip(places, lines.names, runs, strict=True):
             for value in filter(math.isfinite, values):
                 yield _circle(Dot(x, value, colour, f"{of}, {name}: {value:.2f}"), x, y.pixel(value), 4.0, 0.7)
+
+
+def _trends(trends: Trends) -> Iterator[Shape]:
+    """Bands below, lines on them, dots on top."""
+    x, y = _trend_axes(trends.series)
+    yield from _levels(y, trends.unit)
+    yield from _decimals(x, trends.across)
+    yield from (_band(trend, x, y) for trend in trends.series if trend.band)
+    for trend in trends.series:
+        yield from _trend_line(trend, x, y)
+        yield from _trend_dots(trend, x, y)
+
+
+def _trend_axes(series: Sequence[Trend]) -> tuple[Axis, Axis]:
+    """Axes with room for all dots and lines, and for bands, unless these would dwarf everything else."""
+    dots = [(x, value) for trend in series for x, values in trend.runs for value in values]
+    xs, ys = zip(*dots, *(point for trend in series for point in trend.line), strict=True)
+    room = max(0.5 * (max(ys) - min(ys)), 0.5)
+    ends = [end for trend in series for _, *both in trend.band for end in both]
+    low, high = max(min([*ys, *ends]), min(ys) - room), min(max([*ys, *ends]), max(ys) + room)
+    edge = 0.1 * room
+    across = math.log10(min(xs) / 1.15), math.log10(max(xs) * 1.15)
+    return Axis(*across, LEFT, WIDTH - EDGE), Axis(low - edge, high + edge, *UPWARDS)
+
+
+def _band(trend: Trend, x: Axis, y: Axis) -> Shape:
+    lower = [(at, max(low, y.low)) for at, low, _ in trend.band]
+    upper = [(at, min(high, y.high)) for at, _, high in trend.band]
+    return Shape("path", _coloured(trend.colour, "band") | {"d": _path([*lower, *reversed(upper)], x, y) + "Z"})
+
+
+def _trend_line(trend: Trend, x: Axis, y: Axis) -> Iterator[Shape]:
+    """The fitted line, or one through the means; broken from the last measurement on."""
+    line = trend.line or [(at, fmean(values)) for at, values in trend.runs]
+    last = max(at for at, _ in trend.runs)
+    for name, part in (
+        ("line", [point for point in line if point[0] <= last]),
+        ("line broken", [point for point in line if point[0] >= last]),
+    ):
+        if len(part) > 1:
+            yield Shape("path", _coloured(trend.colour, name) | {"d": _path(part, x, y)})
+
+
+def _trend_dots(trend: Trend, x: Axis, y: Axis) -> Iterator[Shape]:
+    """The means, and bars of one standard deviation."""
+    for at, values in trend.runs:
+        mean, spread = fmean(values), stdev(values) if len(values) > 1 else 0.0
+        left, top, bottom = x.pixel(math.log10(at)), y.pixel(mean + spread), y.pixel(mean - spread)
+        if spread:
+            ends = "".join(f"M{left - 4:.1f} {end:.1f}h8" for end in (top, bottom))
+            bar = {"d": f"M{left:.1f} {top:.1f}V{bottom:.1f}{ends}"}
+            yield Shape("path", _coloured(trend.colour, "line") | bar)
+        about = f"{trend.name}, {at:,g}: {mean:.2f}" + (f" ± {spread:.2f}, {len(values)} runs" if spread else "")
+        yield _circle(Dot(at, mean, trend.colour, about), left, y.pixel(mean), 4.5, 1.0)
+
+
+def _path(points: Sequence[tuple[float, float]], x: Axis, y: Axis) -> str:
+    """A line through points, whose places across go by their logarithms."""
+    return "M" + "L".join(f"{x.pixel(math.log10(at)):.1f} {y.pixel(value):.1f}" for at, value in points)
 
 
 def _levels(y: Axis, unit: str, width: int = WIDTH) -> Iterator[Shape]:
@@ -234,8 +310,9 @@ def _text(x: float, y: float, text: str, anchor: str) -> Shape:
     return Shape("text", {"class": "faint", "x": _px(x), "y": _px(y), "text-anchor": anchor}, text)
 
 
-def _coloured(group: int) -> dict[str, str]:
-    return {"class": f"g{group % COLOURS}"}
+def _coloured(group: int, *names: str) -> dict[str, str]:
+    """The class of a colour, with others."""
+    return {"class": " ".join([f"g{group % COLOURS}", *names])}
 
 
 def _px(value: float) -> str:

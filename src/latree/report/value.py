@@ -148,7 +148,28 @@ class Lines:
     series: tuple[tuple[int, str, tuple[tuple[float, ...], ...]], ...]  # colour, name, and values for each of `names`
 
 
-Plot = Scatter | Bars | Lines
+@dataclass(frozen=True)
+class Trend:
+    """Measurements by a number: dots with their spread, and a line through their means, or a fitted one."""
+
+    colour: int
+    name: str
+    runs: tuple[tuple[float, tuple[float, ...]], ...]  # a place across, and the values that were measured there
+    line: tuple[tuple[float, float], ...] = ()  # a fitted one
+    band: tuple[tuple[float, float, float], ...] = ()  # a place across, and between what the line lies there
+
+
+@dataclass(frozen=True)
+class Trends:
+    """Some trends by one number, which goes by its logarithm; lines are broken where nothing was measured."""
+
+    title: str
+    across: str  # what the number is
+    unit: str
+    series: tuple[Trend, ...]
+
+
+Plot = Scatter | Bars | Lines | Trends
 Block = Table | Flow | Paragraph | Examples | Outline | Plot
 
 
