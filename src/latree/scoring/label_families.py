@@ -1,8 +1,8 @@
 """What the labels of treebanks stand for, as far as kinds of errors go by it.
 
 Treebanks name the same things differently: a clause is S or SBAR in Penn's, IP or CP in historical corpora, fcl in
-Floresta's, smain in Alpino's.  Labels are looked up as they are compared, without function tags, and in lower case; what
-no pattern fits is of no family.
+Floresta's, smain in Alpino's.  Labels are looked up as they are compared, without function tags, and in lower case;
+what no pattern fits is of no family.
 """
 
 from __future__ import annotations

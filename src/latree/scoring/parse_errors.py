@@ -245,9 +245,9 @@ def _kind_of_phrase(repair: Repair) -> Kind:
     heads = [place for place, part in enumerate(repair.inside) if not part.is_tag and part.label == repair.label]
     if heads and (kind := _attached(repair.inside[: heads[0]] + repair.inside[heads[0] + 1 :])):
         return kind
-    if family == "noun" or (family in (None, "modifier") and family_of(repair.above[0]) == "noun"):
-        if all(part.is_tag or family_of(part.label) in ("noun", "modifier") for part in repair.inside):
-            return "NP-internal structure"
+    in_noun = family == "noun" or (family in (None, "modifier") and family_of(repair.above[0]) == "noun")
+    if in_noun and all(part.is_tag or family_of(part.label) in ("noun", "modifier") for part in repair.inside):
+        return "NP-internal structure"
     return "other span" if family is None else ATTACHMENTS.get(family, "coordination")
 
 

@@ -195,9 +195,10 @@ class _Workshop:
         """A move as it is, and with a new phrase over what moved and a phrase beside it."""
         start, end = source.children[first].start, source.children[last - 1].end
         rest = source.children[:first] + source.children[last:]
-        drops = source in shrunk and len(rest) == 1 and rest[0].word is None and rest[0].label == source.label
+        drops = len(rest) == 1 and rest[0].word is None and rest[0].label == source.label and source is not self.root
+        lost = {id(node): node for node in (*shrunk, *grown, *([source] if drops else []))}
         changes = Counter[Bracket]()
-        for node in (*shrunk, *grown):
+        for node in lost.values():
             changes[node.label, node.start, node.end] -= 1
         for node in shrunk[drops:]:
             changes[node.label, end if node.start == start else node.start, start if node.end == end else node.end] += 1
