@@ -26,7 +26,7 @@ def error_sections(errors: ParseErrors, worst: int) -> Iterator[Section]:
         yield Section("Confused tags", "tags", "of words whose tag is not the gold one", (_tags(errors),))
     listed = errors.worst(worst)
     if listed:
-        about = f"the most wrong brackets; what only one tree has is marked {WRONG}, what both have is drawn as one"
+        about = "the most wrong brackets; what only one tree has is marked, what both have is drawn as one"
         yield Section("Worst sentences", "worst", about, tuple(block for one in listed for block in _sentence(one)))
 
 
@@ -65,7 +65,7 @@ def _tags(errors: ParseErrors) -> Table:
 def _sentence(one: SentenceErrors) -> Iterator[Block]:
     """The errors of a sentence, and both its trees."""
     words = "" if one.gold is None else " ".join(one.gold.words())
-    title = legible(f"{one.number}: {one.brackets} wrong brackets: {words}", SENTENCE)
+    title = legible(f"sentence {one.number}, wrong brackets {one.brackets}: {words}", SENTENCE)
     if one.gold is not None and one.parse is not None:
         pairs = (("gold", one.gold, one.parse), ("parse", one.parse, one.gold))
         yield Pictures(tuple(_picture(name, tree, other) for name, tree, other in pairs), title)

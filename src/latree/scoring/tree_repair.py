@@ -55,7 +55,7 @@ class Plan(NamedTuple):
     last: int
     target: Node
     place: int
-    beside: Node | None  # a phrase with which, after the move, a new phrase of its label is made
+    wrap: Bracket | None  # a phrase that is then made in the target
     drops: bool  # whether the source then says nothing: its only child is of the same label
 
     @property
@@ -64,7 +64,7 @@ class Plan(NamedTuple):
 
     def rank(self) -> tuple[int, int, int]:
         """The more brackets the better, then the fewer edits, then the fewer words that move."""
-        return self.gain, -(self.beside is not None) - self.drops, self.run[0].start - self.run[-1].end
+        return self.gain, -(self.wrap is not None) - self.drops, self.run[0].start - self.run[-1].end
 
 
 def repairs(parse: Tree, gold: Tree) -> list[Repair]:
@@ -205,11 +205,18 @@ class _Workshop:
         for node in grown:
             changes[node.label, min(node.start, start), max(node.end, end)] += 1
         yield Plan(self._gain(changes), source, first, last, target, place, None, drops)
+        for wrap in self._wraps(target, place, start, end):
+            yield Plan(self._gain(_with(changes, wrap)), source, first, last, target, place, wrap, drops)
+
+    def _wraps(self, target: Node, place: int, start: int, end: int) -> Iterator[Bracket]:
+        """The phrases that may be made after a move: of what moved and a phrase beside it, with the label of that; or
+        of what is on one side of it, with the label of the whole."""
         for beside in target.children[max(place - 1, 0) : place + 1]:
-            if beside.word is None and not (drops and beside is source):
-                over = (beside.label, min(beside.start, start), max(beside.end, end))
-                gain = self._gain(_with(changes, over))
-                yield Plan(gain, source, first, last, target, place, beside, drops)
+            if beside.word is None:
+                yield beside.label, min(beside.start, start), max(beside.end, end)
+        if target is not self.root:
+            sides = (target.start, start), (end, target.end)
+            yield from ((target.label, first, last) for first, last in sides if first < last)
 
     def _move(self, plan: Plan) -> Repair:
         run, source = plan.run, plan.source
@@ -221,13 +228,15 @@ class _Workshop:
             more = Delete(source.path)
             gain, edits = gain + self._make([more]), [*edits, more]
         beside += _siblings(run)
-        if plan.beside is not None:
-            places = [node.place for node in (*run, plan.beside)]
-            more = Insert(plan.target.path, min(places), max(places) + 1, plan.beside.label)
+        if plan.wrap is not None:
+            label, start, end = plan.wrap
+            below = plan.target.children
+            places = [k for k, node in enumerate(below) if start <= node.start and node.end <= end]
+            more = Insert(plan.target.path, places[0], places[-1] + 1, label)
             gain, edits = gain + self._make([more]), [*edits, more]
-        below = run[0].parent
-        assert below is not None
-        labels, span = (above, below.label), (run[0].start, run[-1].end)
+        parent = run[0].parent
+        assert parent is not None
+        labels, span = (above, parent.label), (run[0].start, run[-1].end)
         return Repair("move", tuple(edits), gain, parts[0].label, "", parts, labels, beside, *span)
 
     # -- single phrases
