@@ -23,7 +23,7 @@ TRAINED: dict[str, Callable[[], Any]] = {
     "lvg": lambda: latree.Lvg(rounds=4),
     "gm-lveg": lambda: latree.GmLveg(spans=True),
 }
-HEAD = "set | model | F1 | mbr F1 | mbr F1 after | T | best | after | all | after | trees | after"
+HEAD = "set | model | F1 | F1 after | T | best | after | all | after | trees | after"
 
 
 def model_of(kind: str, data: Path, folder: Path) -> Any:
@@ -36,9 +36,9 @@ def model_of(kind: str, data: Path, folder: Path) -> Any:
     return latree.load(path)
 
 
-def f1(model: Any, gold: Sequence[Tree], objective: Any = "max-rule") -> float:
+def f1(model: Any, gold: Sequence[Tree]) -> float:
     """How right the best trees are."""
-    parses = model.parse_all([tree.words() for tree in gold], 1, objective)
+    parses = model.parse_all([tree.words() for tree in gold])
     return float(latree.score_trees(gold, [parse.tree for parse in parses]).to_json()["f1"])
 
 
@@ -52,7 +52,7 @@ def row(kind: str, data: Path, folder: Path, most: int | None) -> str:
     learned = learn_temperature(model, list(latree.read_trees(data / "dev.mrg", model.labels))[:most])
     gold = list(latree.read_trees(data / "dev.mrg", model.labels.for_scoring()))[:most]
     warm = at_temperature(model, learned.temperature)
-    scores = f1(warm, gold), f1(model, gold, "mbr"), f1(warm, gold, "mbr")
+    scores = f1(model, gold), f1(warm, gold)
     pairs = zip(errors(learned.before), errors(learned.after), strict=True)
     halves = " and ".join(f"{one:.2f}" for one in learned.halves)
     figures = [*(f"{one:.2f}" for one in scores), halves, *(f"{one:.2f}" for pair in pairs for one in pair)]

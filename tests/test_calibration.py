@@ -81,7 +81,9 @@ def product(dev: list[Tree]) -> Product:
 
 
 @pytest.mark.parametrize("which", ["pcfg", "member", "product"])
-def test_all_probabilities_are_of_one_distribution(which: str, product: Product, pcfg: Pcfg) -> None:
+def test_all_probabilities_are_of_one_distribution_and_best_trees_stay(
+    which: str, product: Product, pcfg: Pcfg
+) -> None:
     plain: Parser = {"pcfg": pcfg, "member": product.members[0], "product": product}[which]
     warm = at_temperature(plain, 2.0)
     attempt = warm._attempt(SHORT)
@@ -92,7 +94,8 @@ def test_all_probabilities_are_of_one_distribution(which: str, product: Product,
     for one in (one for parse in parses[:3] for one in parse.constituents):
         having = (parse for parse in parses if parse.tree is not None and one[:3] in {*parse.tree.spans()})
         assert one.probability == pytest.approx(sum(parse.probability for parse in having))
-    assert warm.parse(SHORT).tree == plain.parse(SHORT).tree
+    for objective in ("max-rule", "max-rule-sum", "variational", "mbr"):
+        assert warm.parse(SHORT, objective).tree == plain.parse(SHORT, objective).tree
     assert warm.parse(SHORT).log_marginal == plain.parse(SHORT).log_marginal
     listed = warm.kbest(SHORT, 3)
     assert [parse.tree for parse in listed] == [parse.tree for parse in plain.kbest(SHORT, 3)]

@@ -20,9 +20,7 @@ from latree.text.formats import format_by_name, read_trees
 
 
 def calibrate(
-    gold: str = typer.Argument(
-        ..., metavar="GOLD", help="A file of right trees that the model did not learn from, as those kept for --dev."
-    ),
+    gold: str = typer.Argument(..., metavar="GOLD", help="A file of right trees that the model did not learn from."),
     model: Path = common.MODEL,
     output: Path = typer.Option(..., "-o", "--output", metavar="FILE", help="The model file to write."),
     json_output: bool = typer.Option(False, "--json", help="Write all figures as one JSON object."),

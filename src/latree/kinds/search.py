@@ -150,7 +150,7 @@ class Search:
 
     @cached_property
     def untempered(self) -> Posteriors | Pooled:
-        """The distribution that the best derivation is chosen by."""
+        """The distribution that the best derivation is chosen by, whatever the objective."""
         if len(self.opinions) == 1:
             return self.opinions[0]
         return pooled(self.model.grammar, self.forest, self.opinions)
@@ -168,7 +168,7 @@ class Search:
         return self.untempered.log_z
 
     def scores(self, objective: Objective) -> Floats:
-        """One score an edge; the best derivation maximises their sum."""
+        """One score an edge; the best derivation maximises their sum.  A temperature changes none of them."""
         if objective not in OBJECTIVES:
             raise LatreeError(f"unknown objective {objective!r}; expected one of {', '.join(OBJECTIVES)}")
         if objective == "viterbi":
@@ -176,9 +176,9 @@ class Search:
         if objective == "max-rule":  # the product of all opinions
             parts = [decode.max_rule_scores(self.forest, self._anchored(one.posterior)) for one in self.opinions]
             return np.asarray(np.sum(parts, axis=0), np.float64)
-        posterior = self.inference.posterior
+        posterior = self.untempered.posterior
         if objective == "mbr":
-            return decode.bracket_scores(self.forest, self.phrases.of_item, posterior)
+            return decode.bracket_scores(self.forest, self._untempered_phrases.of_item, posterior)
         if objective == "variational":
             return decode.variational_scores(self.forest, posterior)
         return decode.max_rule_scores(self.forest, self._anchored(posterior), product=False)
@@ -227,7 +227,13 @@ class Search:
     @cached_property
     def phrases(self) -> PhraseTable:
         """How likely every phrase is."""
+        if self.inference is self.untempered:
+            return self._untempered_phrases
         return self.phrases_by(self.inference.posterior)
+
+    @cached_property
+    def _untempered_phrases(self) -> PhraseTable:
+        return self.phrases_by(self.untempered.posterior)
 
     def phrases_by(self, posterior: Floats) -> PhraseTable:
         """The same by any posteriors of edges: an item's probability is that it is the parent of a rule."""
