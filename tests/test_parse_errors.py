@@ -10,6 +10,8 @@ import pytest
 
 import latree
 from latree.diagnosis.error_report import differences, error_sections
+from latree.report.html import page
+from latree.report.value import Report
 from latree.scoring.label_families import family_of
 from latree.scoring.parse_errors import KINDS, classify_errors
 from latree.scoring.score import score_trees
@@ -145,3 +147,10 @@ def test_differences_are_marked_and_the_rest_is_short() -> None:
     assert str(shown).replace("\u00a0", " ") == "(ROOT (S (NP I) (VP (VBD saw) (NP (NP the man) (PP with glee)))))"
     assert [shown.subtrees()[place].label for place in wrong] == ["NP"]
     assert differences(tree(SAW_LOW), tree(SAW_LOW))[1] == set()
+
+
+def test_a_page_shows_both_trees_with_what_is_wrong_marked() -> None:
+    found = classify_errors([tree(SAW_HIGH)], [tree(SAW_LOW)])
+    shown = page(Report("errors", sections=tuple(error_sections(found, 1))))
+    assert shown.count("<figure>") == 2
+    assert shown.count('fill="#e0523a"') == 1

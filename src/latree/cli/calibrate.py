@@ -46,7 +46,8 @@ def calibrate(
     with common.telling_of_compilation(quiet):
         learned = learn_temperature(parser, trees, common.workers(jobs, cluster), watch)
     calibrated = at_temperature(parser, learned.temperature)
-    calibrated.training = {**parser.training, "calibration": {"data": Path(gold).name, "sentences": len(trees)}}
+    record = {"data": Path(gold).name, "sentences": len(trees), "temperature": learned.temperature}
+    calibrated.training = {**parser.training, "calibration": record}
     calibrated.save(output)
     if json_output:
         typer.echo(json.dumps(learned.to_json(), ensure_ascii=False))

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 class Parser(ForestModel[Parse]):
     """Sentences in, trees out.  A subclass says how its weights come from a treebank."""
 
-    for_people = (*ForestModel.for_people, "log_prob_tree", "surprisal", "labels", "binarization")
+    for_people = (*ForestModel.for_people, "log_prob_tree", "surprisal", "labels", "binarization", "temperature")
     labels: LabelRules
     binarization: Binarization
     tempers: ClassVar[bool] = True  # whether a temperature changes its probabilities: a tree is one derivation
