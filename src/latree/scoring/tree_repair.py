@@ -46,25 +46,41 @@ class Repair:
     end: int
 
 
+class Run(NamedTuple):
+    """Some neighbours: the children `first` to `last` of a node, without the last."""
+
+    source: Node
+    first: int
+    last: int
+
+    @property
+    def nodes(self) -> list[Node]:
+        return self.source.children[self.first : self.last]
+
+    @property
+    def rest(self) -> list[Node]:
+        """The other children."""
+        return self.source.children[: self.first] + self.source.children[self.last :]
+
+    @property
+    def span(self) -> Span:
+        return self.source.children[self.first].start, self.source.children[self.last - 1].end
+
+
 class Plan(NamedTuple):
     """A move that might be made."""
 
     gain: int
-    source: Node
-    first: int
-    last: int
+    run: Run
     target: Node
     place: int
     wrap: Bracket | None  # a phrase that is then made in the target
     drops: bool  # whether the source then says nothing: its only child is of the same label
 
-    @property
-    def run(self) -> list[Node]:
-        return self.source.children[self.first : self.last]
-
     def rank(self) -> tuple[int, int, int]:
         """The more brackets the better, then the fewer edits, then the fewer words that move."""
-        return self.gain, -(self.wrap is not None) - self.drops, self.run[0].start - self.run[-1].end
+        start, end = self.run.span
+        return self.gain, -(self.wrap is not None) - self.drops, start - end
 
 
 def repairs(parse: Tree, gold: Tree) -> list[Repair]:
@@ -104,8 +120,12 @@ class _Workshop:
         _, *spans = self.gold.spans()
         for label, start, end in spans:
             self.chains.setdefault((start, end), []).append(label)
+        self._count()
+
+    def _count(self) -> None:
+        """See what is missing and extra now."""
         self.excess = Counter((node.label, node.start, node.end) for node in self._phrases())
-        self.excess.subtract(spans)
+        self.excess.subtract((label, *span) for span, labels in self.chains.items() for label in labels)
 
     def mend(self) -> list[Repair]:
         found = []
@@ -139,8 +159,7 @@ class _Workshop:
         wrong = sum(map(abs, self.excess.values()))
         for edit in edits:
             edit.apply(self.root)
-        self.excess = Counter((node.label, node.start, node.end) for node in self._phrases())
-        self.excess.subtract((label, *span) for span, labels in self.chains.items() for label in labels)
+        self._count()
         return wrong - sum(map(abs, self.excess.values()))
 
     # -- moves
@@ -149,7 +168,7 @@ class _Workshop:
         """All moves that set two brackets right, or more."""
         for source in (self.root, *self._phrases()):
             for first, last in self._runs(source):
-                yield from (plan for plan in self._places(source, first, last) if plan.gain >= 2)
+                yield from (plan for plan in self._places(Run(source, first, last)) if plan.gain >= 2)
 
     def _runs(self, source: Node) -> set[tuple[int, int]]:
         """The children of a node that may move: out of it where it is extra itself, or into an extra neighbour."""
@@ -162,9 +181,9 @@ class _Workshop:
                 runs |= {(first, place) for first in range(place)}
         return runs - {(0, size)}
 
-    def _places(self, source: Node, first: int, last: int) -> Iterator[Plan]:
-        """Where a run of children may go: down into a neighbour, or up, and from there down."""
-        start, end = source.children[first].start, source.children[last - 1].end
+    def _places(self, run: Run) -> Iterator[Plan]:
+        """Where neighbours may go: down into the next one, or up, and from there down."""
+        (source, first, last), (start, end) = run, run.span
         shrunk: list[Node] = []
 
         def downwards(node: Node, *, leftwards: bool) -> Iterator[Plan]:
@@ -172,7 +191,7 @@ class _Workshop:
             while self._is_extra(node):
                 grown.append(node)
                 place = len(node.children) if leftwards else 0
-                yield from self._plans(source, first, last, node, place, shrunk, grown)
+                yield from self._plans(run, node, place, shrunk, grown)
                 node = node.children[-1 if leftwards else 0]
 
         if first > 0:
@@ -183,18 +202,15 @@ class _Workshop:
         while self._is_extra(node) and node.parent is not None and (node.start == start or node.end == end):
             shrunk.append(node)
             leftwards, parent, place = node.start == start, node.parent, node.place
-            yield from self._plans(source, first, last, parent, place if leftwards else place + 1, shrunk, [])
+            yield from self._plans(run, parent, place if leftwards else place + 1, shrunk, [])
             beyond = place - 1 if leftwards else place + 1
             if 0 <= beyond < len(parent.children):
                 yield from downwards(parent.children[beyond], leftwards=leftwards)
             node = parent
 
-    def _plans(
-        self, source: Node, first: int, last: int, target: Node, place: int, shrunk: list[Node], grown: list[Node]
-    ) -> Iterator[Plan]:
-        """A move as it is, and with a new phrase over what moved and a phrase beside it."""
-        start, end = source.children[first].start, source.children[last - 1].end
-        rest = source.children[:first] + source.children[last:]
+    def _plans(self, run: Run, target: Node, place: int, shrunk: list[Node], grown: list[Node]) -> Iterator[Plan]:
+        """A move as it is, and with a phrase made after it; some phrases lose what moves, others get it."""
+        source, (start, end), rest = run.source, run.span, run.rest
         drops = len(rest) == 1 and rest[0].word is None and rest[0].label == source.label and source is not self.root
         lost = {id(node): node for node in (*shrunk, *grown, *([source] if drops else []))}
         changes = Counter[Bracket]()
@@ -204,9 +220,9 @@ class _Workshop:
             changes[node.label, end if node.start == start else node.start, start if node.end == end else node.end] += 1
         for node in grown:
             changes[node.label, min(node.start, start), max(node.end, end)] += 1
-        yield Plan(self._gain(changes), source, first, last, target, place, None, drops)
+        yield Plan(self._gain(changes), run, target, place, None, drops)
         for wrap in self._wraps(target, place, start, end):
-            yield Plan(self._gain(_with(changes, wrap)), source, first, last, target, place, wrap, drops)
+            yield Plan(self._gain(_with(changes, wrap)), run, target, place, wrap, drops)
 
     def _wraps(self, target: Node, place: int, start: int, end: int) -> Iterator[Bracket]:
         """The phrases that may be made after a move: of what moved and a phrase beside it, with the label of that; or
@@ -219,9 +235,9 @@ class _Workshop:
             yield from ((target.label, first, last) for first, last in sides if first < last)
 
     def _move(self, plan: Plan) -> Repair:
-        run, source = plan.run, plan.source
+        (source, first, last), run = plan.run, plan.run.nodes
         parts, above, beside = tuple(map(_part, run)), source.label, _siblings(run)
-        edits: list[Edit] = [Move(source.path, plan.first, plan.last, plan.target.path, plan.place)]
+        edits: list[Edit] = [Move(source.path, first, last, plan.target.path, plan.place)]
         gain = self._make(edits)
         more: Edit
         if plan.drops:
