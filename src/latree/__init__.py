@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from latree.kinds.svs.model import Svs as Svs
     from latree.kinds.tagger import Tagger as Tagger
     from latree.learning.loop import Training as Training
+    from latree.scoring.parse_errors import classify_errors as classify_errors
     from latree.scoring.score import score_tags as score_tags
     from latree.scoring.score import score_trees as score_trees
     from latree.text.binary import Binarization as Binarization
@@ -98,6 +99,7 @@ _HOME = {
     "Token": "text.tokenize",
     "Training": "learning.loop",
     "Tree": "text.tree",
+    "classify_errors": "scoring.parse_errors",
     "cross_validate": "experiments.cross_validation",
     "learning_curve": "experiments.learning_curves",
     "load": "kinds.registry",

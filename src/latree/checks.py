@@ -5,6 +5,7 @@ A file may be cut, damaged or made by someone else.  Whatever is wrong is a Valu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -53,6 +54,14 @@ def whole_number(name: str, header: Mapping[str, Any], least: int, most: int) ->
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise ValueError(f"{name} is {value!r}, where {least} to {most} can be")
     return value
+
+
+def positive(name: str, header: Mapping[str, Any], default: float) -> float:
+    """The header's entry of this name, a number above zero; files may be without."""
+    value = header.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise ValueError(f"{name} is {value!r}, where only a number above 0 can be")
+    return float(value)
 
 
 def _in_shape(name: str, arrays: Arrays, shape: tuple[int | None, ...]) -> NDArray[Any]:

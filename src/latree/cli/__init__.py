@@ -47,6 +47,12 @@ COMMANDS = {
     ),
     "draw": Command("draw", "draw", "Draw trees.", "latree draw trees.mrg -o trees.svg"),
     "eval": Command("evaluate", "evaluate", "Score trees or tags.", "latree eval gold.mrg parsed.mrg --by-label"),
+    "calibrate": Command(
+        "calibrate",
+        "calibrate",
+        "Make a parser's probabilities mean what they say.",
+        "latree calibrate -m my.latree dev.mrg -o calibrated.latree",
+    ),
     "compare": Command("compare", "compare", "Compare models on a treebank.", "latree compare gold.mrg -m a -m b"),
     "cv": Command(
         "cv", "cv", "Cross-validate on a treebank.", 'latree cv train.mrg --recipe pcfg --recipe "lvg --rounds 3"'

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from latree.cli import common
+from latree.cli import common, diagnosis
+from latree.cli.diagnosis import WORST, Counting, Details, Sides
 from latree.cli.status import note
 from latree.errors import LatreeError
 from latree.report.console import Console
 from latree.scoring.evalb import COLLINS, Parameters, format_table
-from latree.scoring.functions import FunctionScores, render_functions, score_functions
+from latree.scoring.functions import FunctionScores, score_functions
 from latree.scoring.score import (
     Comparison,
     Scores,
@@ -25,97 +26,151 @@ from latree.scoring.score import (
     render_tags,
     render_trees,
     score_tags,
-    score_trees,
 )
 from latree.text.formats import Column, Format, detect_format, open_text, read_tagged
 from latree.text.labels import PRESETS, LabelRules
 from latree.text.tree import Tree
 
+if TYPE_CHECKING:
+    from latree.kinds.model import Model
+
 MOST = 0.5  # share of sentences with other words, above which the files seem to be of different texts
 LISTED = 10  # sentences that are left out, of each sort
 
 
+PREDICTED = typer.Argument(
+    None,
+    metavar="[PREDICTED]",
+    help="The file to score, with the same sentences in the same order.  Without it the model (-m) parses them.",
+    show_default=False,
+)
+MAX_LENGTH = typer.Option(
+    None, "--max-length", min=1, help="Count only sentences of up to so many words.  [default: all]"
+)
+LABELS = typer.Option("penn", "--labels", help=f"How the labels of both files are read: {', '.join(PRESETS)}.")
+PRM = typer.Option(
+    None,
+    "--prm",
+    help="A parameter file of EVALB, which says what is left out of the count.  [default: COLLINS.prm, built in]",
+)
+AGAINST = typer.Option(
+    None, "--against", help="A second file to score: tells whether the difference between the two is significant."
+)
+COLUMN = typer.Option(
+    None,
+    "--column",
+    help="Which tags of CoNLL-U files are compared.  [default: upos where the file has them, else xpos]",
+)
+MODEL = typer.Option(
+    None,
+    "-m",
+    "--model",
+    help="A model file: labels are read as it reads them, words that it knows are counted apart, and where there is no "
+    "file to score it parses the gold file's sentences.",
+)
+
+
 def evaluate(
     gold: str = typer.Argument(..., help="The file of right trees, or of right tags (CoNLL-U)."),
-    predicted: str = typer.Argument(..., help="The file to score, with the same sentences in the same order."),
-    prm: Path = typer.Option(
-        None,
-        "--prm",
-        help="A parameter file of EVALB, which says what is left out of the count.  [default: COLLINS.prm, built in]",
-    ),
-    max_length: int = typer.Option(
-        None, "--max-length", min=1, help="Count only sentences of up to so many words.  [default: all]"
-    ),
+    predicted: str = PREDICTED,
+    prm: Path = PRM,
+    max_length: int = MAX_LENGTH,
     json_output: bool = typer.Option(False, "--json", help="Write all figures as one JSON object."),
     table: bool = typer.Option(False, "--table", help="Write EVALB's own table, sentence by sentence."),
     by_label: bool = typer.Option(False, "--by-label", help="Also write the figures of each label."),
-    functions: bool = typer.Option(
-        False, "--functions", help="Also score function labels, such as SBJ in NP-SBJ, which brackets leave out."
-    ),
+    functions: bool = diagnosis.FUNCTIONS,
+    errors: bool = diagnosis.ERRORS,
+    worst: int = diagnosis.SHOWN,
+    calibration: bool = diagnosis.CALIBRATION,
+    html: Path = diagnosis.HTML,
     raw: bool = typer.Option(False, "--raw", help="Compare labels as they are, with function tags and traces."),
-    labels: str = typer.Option(
-        "penn", "--labels", help=f"How the labels of both files are read: {', '.join(PRESETS)}."
-    ),
-    against: str = typer.Option(
-        None, "--against", help="A second file to score: tells whether the difference between the two is significant."
-    ),
+    labels: str = LABELS,
+    against: str = AGAINST,
     form: Format = common.TREEBANK_FORMAT,
-    column: Literal["upos", "xpos"] = typer.Option(
-        None,
-        "--column",
-        help="Which tags of CoNLL-U files are compared.  [default: upos where the file has them, else xpos]",
-    ),
-    model: Path = typer.Option(
-        None,
-        "-m",
-        "--model",
-        help="A model file: labels are read as it reads them, and words that it knows are counted apart.",
-    ),
+    column: Literal["upos", "xpos"] = COLUMN,
+    model: Path = MODEL,
+    jobs: int = common.JOBS,
+    cluster: str = common.CLUSTER,
+    quiet: bool = typer.Option(False, "--quiet", help="Say nothing but results and errors."),
 ) -> None:
     """Score predicted trees against gold ones as EVALB does, and strictly; or tags.
 
     Strictly: no sentence is skipped, punctuation is deleted by the gold tags, a failed parse has no brackets.
     """
-    files = [predicted] if against is None else [predicted, against]
-    scored: Any
-    labelled: list[FunctionScores] = []
+    files = [path for path in (predicted, against) if path is not None]
+    new = {
+        "functions": functions,
+        "errors": errors,
+        "worst": worst is not None,
+        "calibration": calibration,
+        "html": html,
+    }
+    new |= {"jobs": jobs != 1, "cluster": cluster}
     if (form or _format(gold, *files)) == "conllu":
-        given = {"prm": prm, "max-length": max_length, "table": table, "by-label": by_label, "raw": raw}
-        given["functions"] = functions
-        if unused := [f"--{name}" for name, value in given.items() if value]:
-            raise typer.BadParameter(f"{', '.join(unused)}: for trees only, and these files are CoNLL-U")
-        known = set(common.load_model(model).lexicon.vocabulary) if model else None
-        scored = [_score_tags(gold, path, column, known) for path in files]
-    else:
-        rules = None if raw else _label_rules(labels, model)
-        scored = [_score_trees(gold, path, rules, _parameters(prm), max_length) for path in files]
-        if functions:
-            keeping = None if rules is None else rules.with_functions()
-            labelled = [score_functions(*_sides(gold, path, keeping), _parameters(prm)) for path in files]
-            for path, one in zip(files, labelled, strict=True):
-                if one.gold and not one.test:
-                    note(f"{path}: no function labels there; a grammar has them if trained with --labels functions")
-    test = None if against is None else _compare(*scored)
-    if json_output:
-        told = [scores.to_json() for scores in scored]
-        for figures, one in zip(told, labelled, strict=False):
-            figures["functions"] = one.to_json()
-        more = {} if test is None else {"against": {**test.to_json(), "scores": told[1]}}
-        typer.echo(json.dumps(told[0] | more, ensure_ascii=False))
+        given = {"prm": prm, "max-length": max_length, "table": table, "by-label": by_label, "raw": raw, **new}
+        _evaluate_tags(gold, files, column, model, given, json_output)
         return
-    for path, scores in zip(files, scored, strict=True):
-        _render(scores, _parameters(prm), title=None if test is None else path, table=table, by_label=by_label)
-    for path, one in zip(files, labelled, strict=False):
-        Console().print("" if test is None else f"\n{path}, functions:", render_functions(one))
-    if test is not None:
-        _render_difference(test)
+    diagnosis.check_choices(predicted, model, {**new, "against": against, "raw": raw})
+    diagnosis.check_page(html)
+    loaded = None if model is None else common.load_model(model)
+    rules = None if raw else _label_rules(labels, loaded)
+    sides = [_read_sides(gold, path, rules) for path in files]
+    if predicted is None:
+        sides = [diagnosis.parsed_by_model(gold, loaded, max_length, common.workers(jobs, cluster), quiet)]
+    count = Counting(_parameters(prm), rules.root if rules else None, max_length)
+    scored = [count.scores(one) for one in sides]
+    _tell_strangers(gold, files, scored)
+    found = count.errors(sides[0]) if errors else None
+    details = Details(
+        _functions(gold, predicted, rules, count.parameters) if functions and predicted is not None else None,
+        found,
+        sides[0].calibration if calibration else None,
+        WORST if worst is None else worst,
+    )
+    if html is not None:
+        details.write_page(html, gold, predicted or str(model), scored[0], quiet)
+    if json_output:
+        _write_json(scored, details.to_json())
+    else:
+        _write(files, scored, count.parameters, table=table, by_label=by_label)
+        details.print()
 
 
-def _label_rules(preset: str, model: Path | None) -> LabelRules:
+def _evaluate_tags(
+    gold: str, files: list[str], column: Column | None, model: Path | None, given: Mapping[str, Any], json_output: bool
+) -> None:
+    """Score files of tags; `given` are options for trees."""
+    if unused := [f"--{name}" for name, value in given.items() if value]:
+        raise typer.BadParameter(f"{', '.join(unused)}: for trees only, and these files are CoNLL-U")
+    if not files:
+        raise typer.BadParameter("name a file of tags to score; `latree tag` writes one")
+    known = set(common.load_model(model).lexicon.vocabulary) if model else None
+    scored = [_score_tags(gold, path, column, known) for path in files]
+    if json_output:
+        _write_json(scored, {})
+    else:
+        _write(files, scored, COLLINS, table=False, by_label=False)
+
+
+def _write_json(scored: Sequence[Any], more: dict[str, Any]) -> None:
+    """Write the scores of the first file, and how the second differs from it."""
+    if len(scored) > 1:
+        more = more | {"against": {**_compare(*scored).to_json(), "scores": scored[1].to_json()}}
+    typer.echo(json.dumps(scored[0].to_json() | more, ensure_ascii=False))
+
+
+def _write(files: Sequence[str], scored: Sequence[Any], parameters: Parameters, *, table: bool, by_label: bool) -> None:
+    """Write the scores for people."""
+    titles = files if len(scored) > 1 else [None]
+    for title, scores in zip(titles, scored, strict=True):
+        _render(scores, parameters, title=title, table=table, by_label=by_label)
+    if len(scored) > 1:
+        _render_difference(_compare(*scored))
+
+
+def _label_rules(preset: str, model: Model | None) -> LabelRules:
     """The rules that clean both sides: those of a model, or a preset."""
-    rules = LabelRules.named(preset)
-    if model is not None:
-        rules = getattr(common.load_model(model), "labels", rules)
+    rules: LabelRules = getattr(model, "labels", LabelRules.named(preset))
     return rules.for_scoring()
 
 
@@ -132,27 +187,31 @@ def _parameters(prm: Path | None) -> Parameters:
     return COLLINS if prm is None else Parameters.read(prm)
 
 
-def _score_trees(
-    gold: str, predicted: str, rules: LabelRules | None, parameters: Parameters, max_length: int | None
-) -> Scores:
-    wrapper = rules.root if rules else None
-    right, guesses = _sides(gold, predicted, rules)
-    scores = score_trees(right, guesses, parameters, wrapper=wrapper, max_length=max_length)
-    if scores.strangers > MOST * len(scores.rows):
-        many = f"{scores.strangers} of {len(scores.rows)} sentences"
-        note(f"{predicted}: {many} have other words than in {gold}; are these the same sentences?")
-    return scores
-
-
-def _sides(gold: str, predicted: str, rules: LabelRules | None) -> tuple[list[Tree], list[Tree | None]]:
-    """The right trees that have words, and what was predicted for each."""
+def _read_sides(gold: str, predicted: str, rules: LabelRules | None) -> Sides:
     right, guesses = list(_read_trees(gold, rules)), list(_read_trees(predicted, rules))
     kept = [tree for tree in right if tree is not None]
     if len(kept) < len(right):
         note(f"{gold}: {len(right) - len(kept)} trees without words are left out")
         if len(guesses) == len(right):  # else they are left out there already, as `latree parse` does
             guesses = [guess for guess, tree in zip(guesses, right, strict=True) if tree is not None]
-    return kept, guesses
+    return Sides(kept, guesses)
+
+
+def _functions(gold: str, predicted: str, rules: LabelRules | None, parameters: Parameters) -> FunctionScores:
+    """Score function labels, which the rules for brackets may have cut off."""
+    sides = _read_sides(gold, predicted, None if rules is None else rules.with_functions())
+    scores = score_functions(sides.gold, sides.guesses, parameters)
+    if scores.gold and not scores.test:
+        note(f"{predicted}: no function labels there; a grammar has them if trained with --labels functions")
+    return scores
+
+
+def _tell_strangers(gold: str, files: Sequence[str], scored: Sequence[Scores]) -> None:
+    """Tell of files that seem to be of other sentences."""
+    for path, scores in zip(files, scored, strict=bool(files)):
+        if scores.strangers > MOST * len(scores.rows):
+            many = f"{scores.strangers} of {len(scores.rows)} sentences"
+            note(f"{path}: {many} have other words than in {gold}; are these the same sentences?")
 
 
 def _read_trees(path: str, rules: LabelRules | None) -> Iterator[Tree | None]:

@@ -11,6 +11,7 @@ from latree.arrays import Floats, Longs
 from latree.inference.forest import Forest
 from latree.inference.grammar import Grammar
 from latree.inference.results import Constituent
+from latree.text.tree import Tree
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,34 @@ class PhraseTable:
         probabilities = np.where(self.key[at] == keys, self.probability[at], 0.0)
         return [Constituent(*phrase, p) for phrase, p in zip(wanted, probabilities.tolist(), strict=True)]
 
-    def likely(self, least: float) -> list[Constituent]:
-        """All phrases of a search over one sentence with at least the given probability, by span."""
-        at = np.flatnonzero(self.probability >= least)
-        place, label = np.divmod(self.key[at], len(self.labels))
+    def sums_of_squares(self, sentences: int) -> Floats:
+        """[sentences] the sum of the squares of all probabilities."""
+        sentence = self.key // (self.size**2 * len(self.labels))
+        return np.bincount(sentence, weights=self.probability**2, minlength=sentences).astype(np.float64)
+
+    def likely(self, least: float, sentence: int = 0) -> list[Constituent]:
+        """All phrases of a sentence with at least the given probability, by span."""
+        size = self.size**2 * len(self.labels)
+        first, last = np.searchsorted(self.key, (sentence * size, (sentence + 1) * size))
+        at = first + np.flatnonzero(self.probability[first:last] >= least)
+        place, label = np.divmod(self.key[at] - sentence * size, len(self.labels))
         start, end = np.divmod(place, self.size)
         columns = (label.tolist(), start.tolist(), end.tolist(), self.probability[at].tolist())
         phrases = [Constituent(self.labels[k], i, j, p) for k, i, j, p in zip(*columns, strict=True)]
         return sorted(phrases, key=lambda c: (c.start, -c.end, -c.probability))
+
+
+@dataclass(frozen=True)
+class SentencePhrases:
+    """The phrases of one sentence of a search."""
+
+    table: PhraseTable
+    sentence: int
+
+    def __call__(self, tree: Tree) -> list[Constituent]:
+        """Those of a tree, a parent before its children."""
+        return self.table.look_up(self.sentence, tree.spans())
+
+    def likely(self, least: float) -> list[Constituent]:
+        """All with at least the given probability."""
+        return self.table.likely(least, self.sentence)

@@ -40,7 +40,7 @@ class Pooled(NamedTuple):
     log_z: Floats
     posterior: Floats
     edge: Floats  # [edges] log weights: their sum over a derivation is log P(T | w), before it is normalised
-    known: Floats  # [sentences] mean of the members' log Z: beside the sum of log weights in log P(T, w)
+    known: Floats  # [sentences] what is beside the sum of log weights in log P(T, w): the mean of the members' log Z
 
     def log_weight(self, forest: Forest, edges: list[int]) -> float:
         """log P(T, w) of a derivation; -inf where it has no edges."""
@@ -53,6 +53,17 @@ def pooled(grammar: Grammar, forest: Forest, members: Sequence[Posteriors]) -> P
     """Infer by the normalised geometric mean of several distributions over a forest."""
     edge = np.mean([variational_scores(forest, one.posterior) for one in members], axis=0)
     return by_edges(grammar, forest, edge, np.mean([one.log_z for one in members], axis=0))
+
+
+def tempered(grammar: Grammar, forest: Forest, posterior: Floats, log_z: Floats, temperature: float) -> Pooled:
+    """Infer by a distribution to the power of 1 / temperature, normalised: above one it is less sure, below one surer.
+
+    The distribution is taken by the PCFG over the forest that is nearest to it, as above; log P(w) stays what it is.
+    """
+    edge = variational_scores(forest, posterior) / temperature
+    powers = by_edges(grammar, forest, edge, np.zeros(len(log_z)))
+    whole = np.where(np.isfinite(powers.log_z), powers.log_z, 0.0)  # nothing is left of some sentences
+    return Pooled(log_z, powers.posterior, edge, log_z - whole)
 
 
 def by_edges(grammar: Grammar, forest: Forest, edge: Floats, known: Floats) -> Pooled:

@@ -79,6 +79,18 @@ def sample_derivation(
     return edges
 
 
+def sample_edges(forest: Forest, posterior: Floats, rng: np.random.Generator) -> list[int]:
+    """The edges of a derivation of a forest's first sentence, drawn by the PCFG over the forest with this posterior."""
+    edges: list[int] = []
+    stack = [int(forest.root[0])]
+    while stack:
+        choices = np.flatnonzero(forest.ends[:, P] == stack.pop())
+        edge = int(choices[_choose(posterior[choices], rng)])
+        edges.append(edge)
+        stack += [int(forest.ends[edge, port]) for port in (R, L) if forest.ends[edge, port] >= 0]
+    return edges
+
+
 def _message(messages: Messages, item: int) -> tuple[Floats, float]:
     if item < 0:
         return np.ones(1), 0.0

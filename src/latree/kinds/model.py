@@ -13,7 +13,7 @@ import numpy as np
 
 from latree import files
 from latree.arrays import Floats, Longs
-from latree.checks import numbers
+from latree.checks import numbers, positive
 from latree.errors import LatreeError, NotTrainedError
 from latree.files import Arrays, Header, ModelFile
 from latree.inference import decode
@@ -27,7 +27,7 @@ from latree.inference.pooled import Posteriors
 from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.inference.reading import Emissions, Reading
 from latree.inference.results import Analysis, Objective, Parse, Status, Tagging
-from latree.inference.sampling import Drawer, sample_derivation
+from latree.inference.sampling import Drawer, sample_derivation, sample_edges
 from latree.inference.subtypes import Layout
 from latree.inference.sweep import infer, inside_only
 from latree.kinds.options import ModelOptions
@@ -122,6 +122,7 @@ class ForestModel(ABC, Generic[Result]):
     certifies: ClassVar[bool] = True  # the coarse pass is the model itself, and exact k-best lists can be told from it
     threshold: float = 5e-3  # posterior below which the coarse pass drops what it found
     max_length: int = 400  # longer sentences are not tried
+    temperature: float = 1.0  # probabilities are taken to the power of 1 / temperature, and normalised
     training: Header  # how it came about: command, data, scores
     grammar: Grammar
     lexicon: Lexicon
@@ -518,7 +519,10 @@ class ForestModel(ABC, Generic[Result]):
             if attempt.is_limited:
                 return self._without_limits(sentence, [self._sample_given(tokens, rng)])[0]
             return self._stand_in(tokens, NOTHING)
-        edges = self._draw(search.forest, attempt.reading, rng)
+        if search.inference is search.untempered:
+            edges = self._draw(search.forest, attempt.reading, rng)
+        else:
+            edges = sample_edges(search.forest, search.posterior, rng)
         return self._result(tokens, search, search.weighed([edges])[0], 0)
 
     # -- size
@@ -553,8 +557,17 @@ class ForestModel(ABC, Generic[Result]):
             "unary_steps": self.grammar.unary_steps,
             "lexicon": self.lexicon.header(),
             "training": self.training,
+            **self.calibration(),
         }
         return ModelFile(header, {"rules": self.grammar.rules, "theta": self.theta, **lexicon})
+
+    def calibration(self) -> Header:
+        """What a file says of the temperature: nothing where probabilities are taken as they are."""
+        return {} if self.temperature == 1.0 else {"temperature": self.temperature}
+
+    def take_calibration(self, header: Header) -> None:
+        """Take over the temperature that a file tells."""
+        self.temperature = positive("temperature", header, 1.0)
 
     @classmethod
     def from_state(cls, header: Header, arrays: Arrays) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from latree.inference.constraints import Bounds, Mask, bounds_of
 from latree.inference.derivations import Derivation
 from latree.inference.forest import Forest, Piece, UnknownRuleError, assemble, from_trees
 from latree.inference.grammar import Grammar, most_frequent_child, tagged_words
+from latree.inference.phrases import SentencePhrases
 from latree.inference.prune import Cascade, RuleFinder, prune, rule_finder
 from latree.inference.results import Constituent, Objective, Parse
 from latree.inference.subtypes import Cells, Layout
@@ -40,9 +41,10 @@ if TYPE_CHECKING:
 class Parser(ForestModel[Parse]):
     """Sentences in, trees out.  A subclass says how its weights come from a treebank."""
 
-    for_people = (*ForestModel.for_people, "log_prob_tree", "surprisal", "labels", "binarization")
+    for_people = (*ForestModel.for_people, "log_prob_tree", "surprisal", "labels", "binarization", "temperature")
     labels: LabelRules
     binarization: Binarization
+    tempers: ClassVar[bool] = True  # whether a temperature changes its probabilities: a tree is one derivation
     cascade: Cascade | None = None  # how much is pruned, level by level; None: by one threshold
     chart: ChartGrammar  # the coarse grammar
     _find: RuleFinder
@@ -240,11 +242,7 @@ class Parser(ForestModel[Parse]):
 
     def _result(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Parse:
         tree = self._finely_tagged(derivation.tree(self.grammar, tokens), search.attempts[which].tags)
-        phrases = search.phrases
-
-        def look_up(tree: Tree) -> list[Constituent]:
-            return phrases.look_up(which, tree.spans())
-
+        look_up = SentencePhrases(search.phrases, which)
         return Parse(tokens, derivation.log_weight, float(search.log_z[which]), tree=tree, look_up=look_up)
 
     def _finely_tagged(self, tree: Tree, given: Mapping[int, str] = NO_TAGS) -> Tree:

@@ -244,6 +244,7 @@ class PrunedModel(ForestModel[Any]):
             "options": self.options.to_json(),
             "training": self.training,
             "scheme": self.lexical.scheme.header(),
+            **self.calibration(),
         }
         named = {f"pruner.{name}": array for name, array in arrays.items()}
         return ModelFile(header, named | {f"lexical.{name}": a for name, a in self.lexical.to_arrays().items()})

@@ -102,7 +102,9 @@ def report_on(model: Model, ask: Ask) -> Report:
 def from_state(kind: str, header: Header, arrays: Arrays) -> Model:
     """A model from its header and arrays."""
     try:
-        return model_class(kind).from_state(header, arrays)
+        model = model_class(kind).from_state(header, arrays)
+        model.take_calibration(header)
+        return model
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise LatreeError(f"the {kind} model is damaged: {type(error).__name__} {error}") from error
 

@@ -24,7 +24,7 @@ from latree.inference.derivations import Derivation, Derivations
 from latree.inference.forest import PASS, Forest, P, Piece, anchors, assemble
 from latree.inference.kbest import k_best
 from latree.inference.phrases import PhraseTable
-from latree.inference.pooled import Pooled, Posteriors, pooled
+from latree.inference.pooled import Pooled, Posteriors, pooled, tempered
 from latree.inference.reading import Reading
 
 if TYPE_CHECKING:
@@ -143,6 +143,14 @@ class Search:
     @cached_property
     def inference(self) -> Posteriors | Pooled:
         """The one distribution that all probabilities are from."""
+        temperature = self.model.temperature
+        if temperature == 1.0:
+            return self.untempered
+        return tempered(self.model.grammar, self.forest, self.untempered.posterior, self.log_z, temperature)
+
+    @cached_property
+    def untempered(self) -> Posteriors | Pooled:
+        """The distribution that the best derivation is chosen by, whatever the objective."""
         if len(self.opinions) == 1:
             return self.opinions[0]
         return pooled(self.model.grammar, self.forest, self.opinions)
@@ -157,10 +165,10 @@ class Search:
         """log P(w) of every sentence; over what survives pruning, unless the coarse pass has it exactly."""
         if self.model.certifies and not self.is_listed:
             return np.array([attempt.coarse.log_z for attempt in self.attempts])
-        return self.inference.log_z
+        return self.untempered.log_z
 
     def scores(self, objective: Objective) -> Floats:
-        """One score an edge; the best derivation maximises their sum."""
+        """One score an edge; the best derivation maximises their sum.  A temperature changes none of them."""
         if objective not in OBJECTIVES:
             raise LatreeError(f"unknown objective {objective!r}; expected one of {', '.join(OBJECTIVES)}")
         if objective == "viterbi":
@@ -168,9 +176,9 @@ class Search:
         if objective == "max-rule":  # the product of all opinions
             parts = [decode.max_rule_scores(self.forest, self._anchored(one.posterior)) for one in self.opinions]
             return np.asarray(np.sum(parts, axis=0), np.float64)
-        posterior = self.inference.posterior
+        posterior = self.untempered.posterior
         if objective == "mbr":
-            return decode.bracket_scores(self.forest, self.phrases.of_item, posterior)
+            return decode.bracket_scores(self.forest, self._untempered_phrases.of_item, posterior)
         if objective == "variational":
             return decode.variational_scores(self.forest, posterior)
         return decode.max_rule_scores(self.forest, self._anchored(posterior), product=False)
@@ -182,26 +190,35 @@ class Search:
         """Every sentence's best derivation; one without edges where nothing was left."""
         scores = self.scores(objective)
         choice = decode.best(self.forest, scores)
-        found = self.weighed([decode.best_edges(self.forest, choice, k) for k in range(len(self.attempts))])
-        return [self._possible(k, derivation, scores) for k, derivation in enumerate(found)]
+        lists = [decode.best_edges(self.forest, choice, k) for k in range(len(self.attempts))]
+        possible = [
+            self._possible(k, derivation, scores) for k, derivation in enumerate(self._weighed(lists, self.untempered))
+        ]
+        if self.inference is self.untempered:
+            return possible
+        return self.weighed([derivation.edges for derivation in possible])
 
     def _possible(self, which: int, derivation: Derivation, scores: Floats) -> Derivation:
         """Rules that are each likely may make a tree that no subtypes derive: then the next best that some do."""
         if not derivation.edges or derivation.log_weight > -np.inf:
             return derivation
         for k in LISTED:
-            listed = self.weighed([edges for _, edges in k_best(self.forest, scores, k, which)])
+            listed = self._weighed([edges for _, edges in k_best(self.forest, scores, k, which)], self.untempered)
             if possible := [one for one in listed if one.log_weight > -np.inf]:
                 return possible[0]
         return self.weighed([[]])[0]
 
     def weighed(self, lists: Sequence[list[int]]) -> list[Derivation]:
         """Derivations of given edges with log P(T, w)."""
+        return self._weighed(lists, self.inference)
+
+    def _weighed(self, lists: Sequence[list[int]], inference: Posteriors | Pooled) -> list[Derivation]:
+        """The same by one of two distributions, that with the temperature and that without."""
         shared = Derivations.of(self.forest, lists)
         if not len(shared.edge):
             log_weights = [-np.inf] * len(lists)
-        elif isinstance(self.inference, Pooled):
-            log_weights = [self.inference.log_weight(self.forest, edges) for edges in lists]
+        elif isinstance(inference, Pooled):
+            log_weights = [inference.log_weight(self.forest, edges) for edges in lists]
         else:  # each is a forest of its own, summed over subtypes by the same sweep
             log_weights = self.model.log_inside(shared.as_forest(), self.reading).tolist()
         rows = zip(lists, log_weights, shared.root.tolist(), strict=True)
@@ -209,9 +226,19 @@ class Search:
 
     @cached_property
     def phrases(self) -> PhraseTable:
-        """How likely every phrase is: an item's probability is that it is the parent of a rule."""
+        """How likely every phrase is."""
+        if self.inference is self.untempered:
+            return self._untempered_phrases
+        return self.phrases_by(self.inference.posterior)
+
+    @cached_property
+    def _untempered_phrases(self) -> PhraseTable:
+        return self.phrases_by(self.untempered.posterior)
+
+    def phrases_by(self, posterior: Floats) -> PhraseTable:
+        """The same by any posteriors of edges: an item's probability is that it is the parent of a rule."""
         forest = self.forest
-        ruled = np.where(forest.rule == PASS, 0.0, self.inference.posterior)
+        ruled = np.where(forest.rule == PASS, 0.0, posterior)
         of_item = np.bincount(forest.ends[:, P], weights=ruled, minlength=len(forest.symbol)).astype(np.float64)
         return PhraseTable.of(self.model.grammar, forest, of_item)
 

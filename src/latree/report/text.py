@@ -16,6 +16,7 @@ from latree.report.value import (
     Flow,
     Outline,
     Paragraph,
+    Pictures,
     Report,
     Section,
     Table,
@@ -80,6 +81,10 @@ def _block(block: Block, indent: str) -> Iterator[str | RichTable]:
         yield f"{indent}{title}{' | '.join(block.phrases)}"
     elif isinstance(block, Paragraph):
         yield indent + block.text
+    elif isinstance(block, Pictures):
+        yield from [indent + block.title] if block.title else []
+        widest = max(len(one.caption) for one in block.pictures)
+        yield from (f"{indent}{STEP}{one.caption:<{widest}}{STEP}{one.text}" for one in block.pictures)
     elif isinstance(block, Outline):
         yield from ("", *([indent + block.title] if block.title else []))
         yield from _branches(block.root, indent)

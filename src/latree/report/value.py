@@ -91,6 +91,23 @@ class Outline:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A drawing that somebody else made, and the same in a line of text."""
+
+    caption: str
+    svg: str  # as it goes into a page: whoever makes it has escaped what is in it
+    text: str
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Drawings to compare: on a page side by side, else one a line."""
+
+    pictures: tuple[Picture, ...]
+    title: str = ""
+
+
+@dataclass(frozen=True)
 class Dot:
     """A point of a plot."""
 
@@ -170,7 +187,7 @@ class Trends:
 
 
 Plot = Scatter | Bars | Lines | Trends
-Block = Table | Flow | Paragraph | Examples | Outline | Plot
+Block = Table | Flow | Paragraph | Examples | Outline | Pictures | Plot
 
 
 @dataclass(frozen=True)

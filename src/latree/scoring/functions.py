@@ -11,14 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from latree.scoring.evalb import COLLINS, Bracket, Parameters
-from latree.scoring.score import ROOT, rates_of, render_table, strict_sides
+from latree.scoring.score import ROOT, kept_words, rates_of
 from latree.text.tree import Tree
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 _PARTS = re.compile(r"(?<=.)[-=]")  # a label that begins with a mark keeps it, as -LRB- does
 Phrase = tuple[Bracket, list[str]]  # with its functions
@@ -70,8 +67,8 @@ def score_functions(
     parameters = replace(parameters, delete=parameters.delete | {ROOT})
     scores = FunctionScores()
     for left, right in zip(gold, predicted, strict=True):
-        *_, kept = strict_sides(left, right, parameters)
-        scores.add(list(_phrases(left, kept[0], parameters)), list(_phrases(right, kept[1], parameters)))
+        kept = kept_words(left, right, parameters)
+        scores.add(list(_phrases(left, kept.gold, parameters)), list(_phrases(right, kept.test, parameters)))
     return scores
 
 
@@ -84,11 +81,3 @@ def _phrases(tree: Tree | None, keep: Sequence[bool], parameters: Parameters) ->
         label = parameters.label(name)
         if offsets[start] < offsets[end] and label is not None:
             yield (label, offsets[start], offsets[end]), functions_of(name)
-
-
-def render_functions(scores: FunctionScores) -> Table:
-    """The table for the terminal."""
-    heads = {"gold": "gold", "test": "test", "matched": "right", "precision": "prec", "recall": "rec", "f1": "F1"}
-    heads |= {"found": "phrase\nfound", "f1_found": "F1\nthere"}
-    figures = scores.to_json()
-    return render_table("function", heads, {"all": figures["all"], **figures["by_function"]})

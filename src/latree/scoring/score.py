@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from latree.errors import LatreeError
 from latree.scoring.evalb import (
@@ -31,6 +31,7 @@ from latree.text.tree import Tree, read_brackets
 if TYPE_CHECKING:
     from rich.table import Table
 
+NO_PARSE = "no parse"  # why a sentence has no brackets
 ROOT = "ROOT"  # the label of the outer bracket of every tree that latree has cleaned
 Triple = tuple[int, int, int]  # matched, gold and test brackets of a sentence; for tags, correct and twice the words
 Tagged = tuple[Sequence[str], Sequence[str]]
@@ -177,17 +178,21 @@ def score_trees(
     `wrapper` is the label of the outer bracket that cleaned trees carry, which is never counted; None leaves labels as
     they stand.  Sentences whose gold tree is longer than `max_length` are left out of everything.
     """
-    if wrapper is not None:
-        parameters = replace(parameters, delete=parameters.delete | {wrapper})
+    parameters = without_wrapper(parameters, wrapper)
     rows, labels = [], LabelCounts()
-    for number, (left, right) in enumerate(_paired(gold, predicted, "trees"), start=1):
+    for number, (left, right) in enumerate(paired(gold, predicted, "trees"), start=1):
         if max_length is None or parameters.length(left) <= max_length:
             strict = _strict(left, right, parameters, labels)
             rows.append(Row(number, score_pair(left, right, parameters), strict, _same_words(left, right, parameters)))
     return Scores(rows, labels, parameters.cutoff)
 
 
-def _paired(gold: Iterable[A], predicted: Iterable[B], what: str) -> list[tuple[A, B]]:
+def without_wrapper(parameters: Parameters, wrapper: str | None) -> Parameters:
+    """Parameters by which the outer bracket of cleaned trees is not counted either."""
+    return parameters if wrapper is None else replace(parameters, delete=parameters.delete | {wrapper})
+
+
+def paired(gold: Iterable[A], predicted: Iterable[B], what: str) -> list[tuple[A, B]]:
     """Both files side by side; files of unequal length do not belong together, so nothing is cut off silently."""
     left, right = list(gold), list(predicted)
     if len(left) != len(right):
@@ -195,34 +200,37 @@ def _paired(gold: Iterable[A], predicted: Iterable[B], what: str) -> list[tuple[
     return list(zip(left, right, strict=True))
 
 
+class KeptWords(NamedTuple):
+    """Which leaves of both trees the strict count compares, and the tags of all words but traces."""
+
+    gold: list[bool]
+    test: list[bool]
+    gold_tags: list[str]
+    test_tags: list[str]
+    reason: str  # why the trees cannot be compared
+
+
+def kept_words(gold: Tree, test: Tree | None, parameters: Parameters) -> KeptWords:
+    """Traces, which the parser never saw, go by the tags of either side, as they must for the other words to line up;
+    all else goes by the gold tags."""
+    tags = [tag for tag in gold.tags() if tag not in parameters.delete_for_length]
+    guesses = [tag for tag in test.tags() if tag not in parameters.delete_for_length] if test is not None else []
+    keep = [tag not in parameters.delete for tag in tags]
+    reason = NO_PARSE if test is None else _length_fault(len(tags), len(guesses))
+    there = [] if test is None or reason else _spread(test, keep, parameters)
+    return KeptWords(_spread(gold, keep, parameters), there, tags, guesses, reason)
+
+
 def _strict(gold: Tree, test: Tree | None, parameters: Parameters, labels: LabelCounts) -> Sentence:
     """The strict count of one sentence."""
-    tags, guesses, kept = strict_sides(gold, test, parameters)
-    left, right, correct = flatten(gold, kept[0], parameters), Flat([], [], []), 0
-    reason = "no parse" if test is None else _length_fault(len(tags), len(guesses))
-    if test is not None and not reason:
-        right = flatten(test, kept[1], parameters)
-        correct = sum(map(parameters.same_tag, tags, guesses))
+    kept = kept_words(gold, test, parameters)
+    left, right, correct = flatten(gold, kept.gold, parameters), Flat([], [], []), 0
+    if test is not None and not kept.reason:
+        right = flatten(test, kept.test, parameters)
+        correct = sum(map(parameters.same_tag, kept.gold_tags, kept.test_tags))
     labels.add(left, right)
-    return replace(count(left, right, len(tags), parameters), words=len(tags), tags=correct, reason=reason)
-
-
-def strict_sides(
-    gold: Tree, test: Tree | None, parameters: Parameters
-) -> tuple[list[str], list[str], tuple[list[bool], list[bool]]]:
-    """The tags of the words of both sides, and of all leaves whether the strict count keeps them.
-
-    Traces, which the parser never saw, go by the tags of either side, as they must for the other words to line up;
-    all else goes by the gold tags.  Of a parse with more words or fewer, nothing is kept.
-    """
-    tags, guesses = (
-        [tag for tag in tree.tags() if tag not in parameters.delete_for_length] if tree is not None else []
-        for tree in (gold, test)
-    )
-    keep = [tag not in parameters.delete for tag in tags]
-    same = test is not None and len(tags) == len(guesses)
-    right = _spread(test, keep, parameters) if test is not None and same else []
-    return tags, guesses, (_spread(gold, keep, parameters), right)
+    words = len(kept.gold_tags)
+    return replace(count(left, right, words, parameters), words=words, tags=correct, reason=kept.reason)
 
 
 def _same_words(gold: Tree, test: Tree | None, parameters: Parameters) -> bool:
@@ -284,7 +292,7 @@ def score_tags(gold: Iterable[Tagged], predicted: Iterable[Tagged], known: Colle
     confusion: Counter[tuple[str, str]] = Counter()
     familiar: list[bool] = []  # of each word in the vocabulary, whether its tag is right
     vocabulary = frozenset(known or ())
-    for number, ((words, tags), (others, guesses)) in enumerate(_paired(gold, predicted, "sentences"), start=1):
+    for number, ((words, tags), (others, guesses)) in enumerate(paired(gold, predicted, "sentences"), start=1):
         _check_words(number, words, others)
         hits = [tag == guess for tag, guess in zip(tags, guesses, strict=True)]
         counts.append((sum(hits), len(hits)))

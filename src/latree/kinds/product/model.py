@@ -158,7 +158,7 @@ class Product(Parser):
             header, part = member.state()
             headers.append({"kind": member.kind, **header})
             arrays |= {f"{number}.{name}": array for name, array in part.items()}
-        return ModelFile({"members": headers, "training": self.training}, arrays)
+        return ModelFile({"members": headers, "training": self.training, **self.calibration()}, arrays)
 
     @classmethod
     def from_state(cls, header: Header, arrays: Arrays) -> Self:

@@ -46,7 +46,7 @@ class Svs(Parser):
     kind = "svs"
     for_people = (*Parser.for_people, "vectors", "draw", "sentence_vector", "similarity", "neighbours")
     options: SvsOptions
-    certifies = False
+    certifies = tempers = False
     run_options = (*Parser.run_options, "choice")
     rule: Floats  # [rules, concepts] theta_M, smoothed
     relation: Floats  # [relations, concepts, concepts] theta_L
