@@ -21,7 +21,7 @@ STOREYS = (
     ("learning",),
     ("kinds",),
     ("experiments",),
-    ("compare", "importers", "best", "bulk"),
+    ("compare", "check", "importers", "best", "bulk"),
     ("cli",),
 )
 ASIDE = {"scoring": {"text"}, "report": set[str]()}  # what they see; seen from kinds up

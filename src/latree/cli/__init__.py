@@ -48,6 +48,9 @@ COMMANDS = {
     "draw": Command("draw", "draw", "Draw trees.", "latree draw trees.mrg -o trees.svg"),
     "eval": Command("evaluate", "evaluate", "Score trees or tags.", "latree eval gold.mrg parsed.mrg --by-label"),
     "compare": Command("compare", "compare", "Compare models on a treebank.", "latree compare gold.mrg -m a -m b"),
+    "check": Command(
+        "check", "check", "Find likely errors in a treebank.", "latree check my.mrg --trust good.mrg --html check.html"
+    ),
     "show": Command("show", "show", "Show what a model has learned.", "latree show --symbol NP"),
     "models": Command("models", "models", "List the models that come with latree.", "latree models --json"),
     "import": Command(

@@ -54,6 +54,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"inline": inline, "kind": lambda block: type(block).__name__, "draw": draw, "written": written}
+    made.filters |= {"markup": Markup}
     made.globals |= {"used_columns": used_columns, "greatest": greatest, "colours": COLOURS}
     return made
 

@@ -75,6 +75,13 @@ class Examples:
 
 
 @dataclass(frozen=True)
+class Pictures:
+    """Drawings beside each other, for pages: each a caption and an SVG element, in which all text is escaped."""
+
+    drawings: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
 class Branch:
     """A node of an outline and what is below it."""
 
@@ -149,7 +156,7 @@ class Lines:
 
 
 Plot = Scatter | Bars | Lines
-Block = Table | Flow | Paragraph | Examples | Outline | Plot
+Block = Table | Flow | Paragraph | Examples | Outline | Pictures | Plot
 
 
 @dataclass(frozen=True)

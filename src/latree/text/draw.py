@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape as escape_xml
 from itertools import accumulate
@@ -133,6 +133,7 @@ def _fit(lead: str, text: str, width: int, cut: str) -> str:
 _COLUMN, _LEVEL, _FONT = 9, 48, 15  # pixels a column, a level at least, and the size of the letters
 _FLATTEST, _STEEPENING = 12, 96  # a branch goes down a pixel in so many across, where that takes so many more at most
 _SHADE, _DEEPEST = "#3b82f6", 0.55  # the colour behind a sure phrase, and how much of it
+_MARK = "#ef4444"  # the colour behind what is pointed out
 _STYLE = "svg:root{color-scheme:light dark;background:Canvas;color:CanvasText}"  # alone, not inside a page
 
 
@@ -145,12 +146,13 @@ class _Spot(NamedTuple):
     word_y: float
 
 
-def svg(tree: Tree, probabilities: Sequence[float] = ()) -> str:
+def svg(tree: Tree, probabilities: Sequence[float] = (), marked: Collection[int] = ()) -> str:
     """A picture of the tree as one self-contained SVG element, in the colour of the text around it.
 
-    Where phrases have probabilities, the likelier a phrase the deeper the shade behind its label.
+    Where phrases have probabilities, the likelier a phrase the deeper the shade behind its label.  Nodes that are
+    `marked`, by their places in `subtrees`, have another shade.
     """
-    return _svg_element(_sketch(tree, probabilities), clean(str(tree)))
+    return _svg_element(_sketch(tree, probabilities, marked), clean(str(tree)))
 
 
 class _Sketch(NamedTuple):
@@ -169,8 +171,8 @@ def _svg_element(sketch: _Sketch, told: str) -> str:
     return "\n".join([start, f"<style>{_STYLE}</style>", *sketch.elements, "</svg>"])
 
 
-def _sketch(tree: Tree, probabilities: Sequence[float]) -> _Sketch:
-    boxes = boxes_of(tree, probabilities)
+def _sketch(tree: Tree, probabilities: Sequence[float], marked: Collection[int] = ()) -> _Sketch:
+    boxes = boxes_of(tree, probabilities, marked)
     place(boxes, gap=2)
     levels = _levels(boxes)
     spots = {id(box): _Spot(box, (box.centre + 1.5) * _COLUMN, levels[box.depth], levels[-1]) for box in boxes}
@@ -207,10 +209,12 @@ def _svg_lines(spots: dict[int, _Spot]) -> Iterator[str]:
 def _svg_texts(spot: _Spot) -> Iterator[str]:
     box, x, y, word_y = spot
     label = f'<text x="{x}" y="{y}">{escape_xml(box.label)}</text>'
+    wide = columns(box.label) * _COLUMN + _FONT // 2
+    if box.marked:
+        yield _shade(x - wide / 2, y - _FONT + 1, wide, 1.0, _MARK)
     if box.probability is None:
         yield label
     else:
-        wide = columns(box.label) * _COLUMN + _FONT // 2
         told = f"<title>{escape_xml(box.label)}: probability {box.probability:.4g}</title>"
         yield f"<g>{told}{_shade(x - wide / 2, y - _FONT + 1, wide, box.probability)}{label}</g>"
     if box.word is not None:
@@ -218,8 +222,8 @@ def _svg_texts(spot: _Spot) -> Iterator[str]:
         yield f'<text x="{x}" y="{word_y}" font-style="italic"{way}>{escape_xml(box.word)}</text>'
 
 
-def _shade(x: float, y: float, width: float, probability: float) -> str:
-    opacity = f'fill="{_SHADE}" fill-opacity="{_DEEPEST * probability:.3f}"'
+def _shade(x: float, y: float, width: float, probability: float, colour: str = _SHADE) -> str:
+    opacity = f'fill="{colour}" fill-opacity="{_DEEPEST * probability:.3f}"'
     return f'<rect x="{x}" y="{y}" width="{width}" height="{_FONT + 5}" rx="4" {opacity}/>'
 
 

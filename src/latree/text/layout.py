@@ -9,7 +9,7 @@ a degenerate tree of any depth can be drawn.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from latree.text.tree import Tree
@@ -101,6 +101,7 @@ class Box:
     children: list[Box] = field(default_factory=list)
     leftwards: bool = False  # the first child stands on the right
     probability: float | None = None
+    marked: bool = False  # to be pointed out
     part: Box | None = None  # what is drawn elsewhere, where this box only stands for it
     depth: int = 0
     height: int = 0  # 0: a tag
@@ -134,10 +135,11 @@ def unwrap(tree: Tree) -> tuple[Tree, int]:
     return tree, skipped
 
 
-def boxes_of(tree: Tree, probabilities: Sequence[float] = ()) -> list[Box]:
+def boxes_of(tree: Tree, probabilities: Sequence[float] = (), marked: Collection[int] = ()) -> list[Box]:
     """One box a node, a parent before its children, phrases with their probabilities where these are given.
 
-    A subtree that stands twice in the tree gets two boxes, an outer bracket without a label none.
+    A subtree that stands twice in the tree gets two boxes, an outer bracket without a label none.  Nodes are marked by
+    their places in `subtrees`.
     """
     top, skipped = unwrap(tree)
     leftwards = reads_leftwards("".join(tree.words()))
@@ -150,6 +152,7 @@ def boxes_of(tree: Tree, probabilities: Sequence[float] = ()) -> list[Box]:
             box = Box(clean(node.label), clean(node.word), leftwards=leftwards)
         else:
             box = Box(clean(node.label), leftwards=leftwards, probability=next(given, None))
+        box.marked = len(boxes) + skipped in marked
         boxes.append(box)
         if parent is not None:
             parent.children.append(box)

@@ -1,0 +1,125 @@
+"""The report on a check: places, rules and variations in tables; on a page a section a place, with both trees drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from latree.check.findings import Finding
+from latree.check.nodes import around_differences, differing
+from latree.check.treebank import Checked
+from latree.report.value import Block, Column, Inline, Paragraph, Pictures, Report, Section, Strong, Table, legible
+from latree.text.draw import svg
+from latree.text.tree import Tree
+
+CONTEXT, LONGEST = 3, 12  # words on each side of a place, and of the place itself
+SCORE = Column("log odds", "{:.1f}", "figure")
+DOUBTS = "Places that the model doubts"
+RULES = "Rules not known elsewhere"
+VARIATIONS = "The same words, annotated unlike"
+FOOTER = "docs/check.md says what the odds are, and how each list is made."
+
+
+def check_report(checked: Checked, name: str, most: int) -> Report:
+    """Tell of up to so many of each kind of findings, in tables."""
+    return Report(f"Check of {name}", _facts(checked), sections=tuple(_tables(checked, most)), footer=FOOTER)
+
+
+def check_page(checked: Checked, name: str, most: int) -> Report:
+    """The same for a browser, with a section for every place that the model doubts."""
+    doubts = checked.doubts[:most]
+    drawn = (_drawn(number, one) for number, one in enumerate(doubts, start=1))
+    tables = list(_tables(checked, most))
+    return Report(f"Check of {name}", _facts(checked), sections=(*tables, *drawn), footer=FOOTER)
+
+
+def _facts(checked: Checked) -> tuple[tuple[str, str], ...]:
+    counts = [
+        ("trees", f"{checked.trees:,}"),
+        ("doubted places", f"{len(checked.doubts):,}"),
+        ("unknown rules", f"{len(checked.rules):,}"),
+        ("variations", f"{len(checked.variations):,}"),
+    ]
+    shown = ", ".join(checked.unjudged[:10]) + (" ..." if len(checked.unjudged) > 10 else "")
+    return (*counts, *([("not judged, since the model has no tree for them", shown)] if shown else []))
+
+
+# -- tables
+
+
+def _tables(checked: Checked, most: int) -> Iterator[Section]:
+    if checked.doubts:
+        heads = SCORE, Column("sentence"), Column("annotated"), Column("expected"), Column("words")
+        rows = [(one.score, _place(one), one.gold, _expected(one), _in_context(one)) for one in checked.doubts[:most]]
+        yield _section(DOUBTS, "doubts", heads, rows, len(checked.doubts))
+    if checked.rules:
+        heads = SCORE, Column("sentence"), Column("rule"), Column("not known"), Column("words")
+        rows = [(one.score, _place(one), one.gold, one.note, _in_context(one)) for one in checked.rules[:most]]
+        yield _section(RULES, "rules", heads, rows, len(checked.rules))
+    if checked.variations:
+        heads = Column("score", "{:.1f}", "figure"), Column("sentence"), Column("annotated"), Column("elsewhere")
+        rows = [
+            (one.score, _place(one), one.gold, "; ".join(one.elsewhere), _in_context(one), one.note)
+            for one in checked.variations[:most]
+        ]
+        yield _section(VARIATIONS, "variations", (*heads, Column("words"), Column("in all")), rows, len(rows))
+
+
+def _section(
+    title: str, name: str, columns: Sequence[Column], rows: Sequence[tuple[object, ...]], all_of: int
+) -> Section:
+    more = f"the first {len(rows)} of {all_of:,}, worst first" if all_of > len(rows) else "worst first"
+    table = Table(tuple(columns), tuple(rows))  # type: ignore[arg-type]
+    return Section(title, name, more, (table,), group="All" if name else "")
+
+
+def _place(one: Finding) -> str:
+    return f"{one.file}:{one.sentence}" if one.file else str(one.sentence)
+
+
+def _expected(one: Finding) -> str:
+    """The label, and where that is not over the same words, over which."""
+    if one.expected_span is None:
+        return one.expected
+    return f"{one.expected} over {_clipped(_words(one)[slice(*one.expected_span)])!r}"
+
+
+def _words(one: Finding) -> list[str]:
+    return Tree.read(one.tree).words()
+
+
+def _clipped(words: Sequence[str]) -> str:
+    """A sequence of words, of a long one the beginning and the end."""
+    half = LONGEST // 2
+    return " ".join(words if len(words) <= LONGEST else [*words[:half], "...", *words[-half:]])
+
+
+def _in_context(one: Finding) -> Inline:
+    words = _words(one)
+    before, after = words[max(0, one.start - CONTEXT) : one.start], words[one.end : one.end + CONTEXT]
+    parts = [" ".join([*before, ""]), Strong(_clipped(words[one.start : one.end])), " ".join(["", *after])]
+    return tuple(part for part in parts if part)
+
+
+# -- pictures
+
+
+def _drawn(number: int, one: Finding) -> Section:
+    odds = f"log odds {_by('by the words', one.given_words)}{_by(', given the rest of the tree', one.given_rest)}"
+    about = f"{one.gold} is annotated over {_clipped(_words(one)[one.start : one.end])!r}, {_expected(one)} expected"
+    blocks: list[Block] = [Paragraph(odds), Paragraph(" ".join(_words(one))), _trees(one)]
+    return Section(legible(f"{number}. {_place(one)}", 40), f"finding-{number}", about, tuple(blocks), group=DOUBTS)
+
+
+def _by(name: str, odds: float | None) -> str:
+    return "" if odds is None else f"{name} {odds:.1f}"
+
+
+def _trees(one: Finding) -> Pictures:
+    """What is annotated and what is suggested, the smallest parts that differ, with the difference marked."""
+    gold, suggested = around_differences(Tree.read(one.tree), Tree.read(one.suggestion))
+    return Pictures(
+        (
+            ("annotated", svg(gold, marked=differing(gold, suggested))),
+            ("expected", svg(suggested, marked=differing(suggested, gold))),
+        )
+    )
