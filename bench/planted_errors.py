@@ -1,27 +1,38 @@
 """How many errors that were planted in a treebank `latree check` finds.
 
-    python -m bench.planted_errors FILE [--trust FILE]... [--recipe "lvg --rounds 4"] [-m MODEL] [--errors 200]
+    python -m bench.planted_errors FILE [--trust FILE]... [--recipe "lvg --rounds 4"] [--folds N] [--errors 200]
 
-Errors of four kinds, a quarter each, at random places: the label of a phrase is another one; the tag of a word is another
-one that the word has elsewhere, if any; a first or last child goes from its phrase to the phrase above, or a sister of a
-phrase into it; a bracket is dropped.  What is printed:
+Errors are of four kinds, a quarter each, at random places.  label: a phrase has another label, as often as each occurs.
+tag: a word has another tag, one of those that it has elsewhere, if any.  attachment: the first or last child of a
+phrase goes to the phrase above, or a sister of a phrase into it.  dropped: a bracket is gone.  What is printed, in per
+cent of the errors, is how many are found in the first part of a list:
 
-places       The list has every phrase and every tag of the treebank, and every bracket that the model would add, the most
-             suspicious first.  Ranks count all of these; N per cent of the list are N per cent of the phrases and tags.
-             An error is found where a place is listed that it changed: the phrase or word itself, or, of a bracket that is
-             no longer there, its span.
-phrases      The same list without tags, for errors in phrases alone.
+places       Every phrase and every tag of the treebank, and every bracket that the model would add, the most suspicious
+             first.  Ranks count all of these; the size of the list is that of the phrases and tags alone.  An error is
+             found where the list has a place that it changed: the phrase or the word itself, or of a phrase that is no
+             longer there its words.
+phrases      The same without tags, for errors in phrases alone.
 sentences    Sentences by their worst place; an error is found with its sentence.
 """
 
 from __future__ import annotations
 
+import argparse
+import pathlib
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+import latree
+from latree.check.findings import Finding
+from latree.check.treebank import FOLDS, Judgement, check_treebank
+from latree.cli.recipes import read_recipe
+from latree.experiments.tasks import Ledger
 from latree.text.tree import Tree
+
+SHARES = (0.01, 0.02, 0.05, 0.1, 0.2)
+KINDS = ("label", "tag", "attachment", "dropped")
 
 Span = tuple[int, int]
 Path = tuple[int, ...]  # the numbers of the children on the way from the root
@@ -154,21 +165,87 @@ def plant(trees: Sequence[Tree], errors: int, seed: int) -> tuple[list[Tree], li
     """Copy a treebank with so many errors in it; a sentence may have several, no two at the same place."""
     rng = random.Random(seed)
     planter, changed, planted = Planter(trees, rng), list(trees), list[Planted]()
-    kinds: dict[str, Callable[[Tree], Change | None]] = {
-        "label": planter.label,
-        "tag": planter.tag,
-        "attachment": planter.attach,
-        "dropped": planter.drop,
-    }
+    makers: Sequence[Callable[[Tree], Change | None]] = (planter.label, planter.tag, planter.attach, planter.drop)
     taken: set[Place] = set()
     while len(planted) < errors:
-        kind = [*kinds][len(planted) % len(kinds)]
-        sentence = rng.randrange(len(trees))
-        if (change := kinds[kind](changed[sentence])) is None:
+        number, sentence = len(planted) % len(KINDS), rng.randrange(len(trees))
+        if (change := makers[number](changed[sentence])) is None:
             continue
         places = frozenset(Place(sentence, *one) for one in change[1])
         if not places & taken:
             taken |= places
             changed[sentence] = change[0]
-            planted.append(Planted(kind, places))
+            planted.append(Planted(KINDS[number], places))
     return changed, planted
+
+
+# -- what is found
+
+
+class Ranked(NamedTuple):
+    """Places in the order of a list, and how many there are to look through."""
+
+    places: list[Place]
+    size: int
+
+
+def share_found(planted: Sequence[Planted], ranked: Ranked, share: float) -> float:
+    """How many of the errors have a place within a share of the list."""
+    seen = set(ranked.places[: int(share * ranked.size)])
+    return sum(bool(one.places & seen) for one in planted) / len(planted)
+
+
+def place_of(finding: Finding) -> Place:
+    return Place(finding.sentence - 1, finding.start, finding.end, finding.kind == "tag")
+
+
+def by_places(trees: Sequence[Tree], findings: Iterable[Finding], *, tags: bool) -> Ranked:
+    """All findings; the list is as long as there are nodes, though more may be listed."""
+    nodes = sum(bool(spot.path) and (tags or not spot.node.is_leaf) for tree in trees for spot in spots_of(tree))
+    return Ranked([place_of(one) for one in findings if tags or one.kind != "tag"], nodes)
+
+
+def by_sentences(trees: Sequence[Tree], findings: Iterable[Finding]) -> Ranked:
+    """Sentences by their worst finding; a sentence is told as a place without words."""
+    order = dict.fromkeys(one.sentence - 1 for one in findings)
+    return Ranked([Place(number, 0, 0) for number in order], len(trees))
+
+
+def main() -> None:
+    """Plant errors, look for them, and print what was found."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file")
+    parser.add_argument("--trust", action="append", default=[])
+    parser.add_argument("--recipe", default="lvg --rounds 4")
+    parser.add_argument("--folds", type=int)
+    parser.add_argument("--errors", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--resume", type=pathlib.Path)
+    told = parser.parse_args()
+    recipe = read_recipe(told.recipe)
+    labels = recipe.untrained().labels
+    trees, planted = plant(list(latree.read_trees(told.file, labels)), told.errors, told.seed)
+    trusted = [tree for path in told.trust for tree in latree.read_trees(path)]
+    folds = told.folds or (1 if trusted else FOLDS)
+    how = Judgement(recipe, folds=folds, trusted=trusted, jobs=told.jobs, ledger=Ledger(told.resume))
+    checked = check_treebank(trees, how)
+    show(trees, planted, checked.doubts)
+
+
+def show(trees: Sequence[Tree], planted: Sequence[Planted], findings: Sequence[Finding]) -> None:
+    """Print a row for each list and each kind of error."""
+    places, phrases = (by_places(trees, findings, tags=tags) for tags in (True, False))
+    sentences = by_sentences(trees, findings)
+    in_phrases = [one for one in planted if one.kind != "tag"]
+    in_sentences = [Planted(one.kind, frozenset(Place(p.sentence, 0, 0) for p in one.places)) for one in planted]
+    rows = [("places", planted, places), ("phrases", in_phrases, phrases), ("sentences", in_sentences, sentences)]
+    rows += [(f"  {kind}", [one for one in planted if one.kind == kind], places) for kind in KINDS]
+    print(f"{'list':12} {'errors':>6} {'size':>6} " + " ".join(f"{share:>6.0%}" for share in SHARES))
+    for name, errors, ranked in rows:
+        found = " ".join(f"{100 * share_found(errors, ranked, share):6.1f}" for share in SHARES)
+        print(f"{name:12} {len(errors):6} {ranked.size:6} {found}")
+
+
+if __name__ == "__main__":
+    main()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from latree.text.partial_trees import Bracket
@@ -61,40 +61,6 @@ def differing(tree: Tree, other: Tree) -> list[int]:
         else:
             places.append(place)
     return places
-
-
-def around_differences(tree: Tree, other: Tree) -> tuple[Tree, Tree]:
-    """The smallest parts of two trees over the same words that hold all in which they differ."""
-    spots = [[spot for spot, _ in nodes_of(one)] for one in (tree, other)]
-    unlike = [
-        all_of[k]
-        for all_of, places in zip(spots, (differing(tree, other), differing(other, tree)), strict=True)
-        for k in places
-    ]
-    if not unlike:
-        return tree, other
-    first, last = min(spot.start for spot in unlike), max(spot.end for spot in unlike)
-    return _smallest(tree, other, first, last)
-
-
-def _smallest(tree: Tree, other: Tree, first: int, last: int) -> tuple[Tree, Tree]:
-    """The parts over the shortest words that both trees have a phrase over, with these words and more."""
-    parts: list[dict[tuple[int, int], Tree]] = []
-    for one in (tree, other):
-        wide = ((spot, node) for spot, node in nodes_of(one) if not spot.is_tag)
-        # Of several phrases over the same words the topmost, which comes first.
-        parts.append(_first_by_span((spot, node) for spot, node in wide if spot.start <= first and spot.end >= last))
-    both = [span for span in parts[0] if span in parts[1]]
-    more = [span for span in both if span != (first, last)] or both
-    span = min(more, key=lambda span: span[1] - span[0])
-    return parts[0][span], parts[1][span]
-
-
-def _first_by_span(nodes: Iterable[tuple[Spot, Tree]]) -> dict[tuple[int, int], Tree]:
-    found: dict[tuple[int, int], Tree] = {}
-    for spot, node in nodes:
-        found.setdefault(spot.span, node)
-    return found
 
 
 def without(spots: Collection[Spot], one: Spot) -> list[Spot]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from latree.check.drawings import both_drawn
 from latree.check.findings import Finding
-from latree.check.nodes import around_differences, differing
 from latree.check.treebank import Checked
 from latree.report.value import Block, Column, Inline, Paragraph, Pictures, Report, Section, Strong, Table, legible
-from latree.text.draw import svg
 from latree.text.tree import Tree
 
 CONTEXT, LONGEST = 3, 12  # words on each side of a place, and of the place itself
 SCORE = Column("log odds", "{:.1f}", "figure")
+ELSEWHERE = Column("in all")
 DOUBTS = "Places that the model doubts"
 RULES = "Rules not known elsewhere"
 VARIATIONS = "The same words, annotated unlike"
@@ -48,20 +48,20 @@ def _facts(checked: Checked) -> tuple[tuple[str, str], ...]:
 
 def _tables(checked: Checked, most: int) -> Iterator[Section]:
     if checked.doubts:
-        heads = SCORE, Column("sentence"), Column("annotated"), Column("expected"), Column("words")
-        rows = [(one.score, _place(one), one.gold, _expected(one), _in_context(one)) for one in checked.doubts[:most]]
+        heads = SCORE, Column("sentence"), Column("words"), Column("annotated"), Column("expected")
+        rows = [(one.score, _place(one), _in_context(one), one.gold, _expected(one)) for one in checked.doubts[:most]]
         yield _section(DOUBTS, "doubts", heads, rows, len(checked.doubts))
     if checked.rules:
-        heads = SCORE, Column("sentence"), Column("rule"), Column("not known"), Column("words")
-        rows = [(one.score, _place(one), one.gold, one.note, _in_context(one)) for one in checked.rules[:most]]
+        heads = SCORE, Column("sentence"), Column("words"), Column("rule"), Column("not known")
+        rows = [(one.score, _place(one), _in_context(one), one.gold, one.note) for one in checked.rules[:most]]
         yield _section(RULES, "rules", heads, rows, len(checked.rules))
     if checked.variations:
-        heads = Column("score", "{:.1f}", "figure"), Column("sentence"), Column("annotated"), Column("elsewhere")
+        heads = Column("score", "{:.1f}", "figure"), Column("sentence"), Column("words"), Column("annotated"), ELSEWHERE
         rows = [
-            (one.score, _place(one), one.gold, "; ".join(one.elsewhere), _in_context(one), one.note)
+            (one.score, _place(one), _in_context(one), one.gold, f"{one.note} ({', '.join(one.elsewhere)})")
             for one in checked.variations[:most]
         ]
-        yield _section(VARIATIONS, "variations", (*heads, Column("words"), Column("in all")), rows, len(rows))
+        yield _section(VARIATIONS, "variations", heads, rows, len(checked.variations))
 
 
 def _section(
@@ -80,7 +80,10 @@ def _expected(one: Finding) -> str:
     """The label, and where that is not over the same words, over which."""
     if one.expected_span is None:
         return one.expected
-    return f"{one.expected} over {_clipped(_words(one)[slice(*one.expected_span)])!r}"
+    words, (start, end) = _words(one), one.expected_span
+    first = f" from {words[start]!r}" if start != one.start else ""
+    last = f" to {words[end - 1]!r}" if end != one.end else ""
+    return one.expected + first + last
 
 
 def _words(one: Finding) -> list[str]:
@@ -96,7 +99,11 @@ def _clipped(words: Sequence[str]) -> str:
 def _in_context(one: Finding) -> Inline:
     words = _words(one)
     before, after = words[max(0, one.start - CONTEXT) : one.start], words[one.end : one.end + CONTEXT]
-    parts = [" ".join([*before, ""]), Strong(_clipped(words[one.start : one.end])), " ".join(["", *after])]
+    parts: list[str | Strong] = [
+        " ".join([*before, ""]),
+        Strong(_clipped(words[one.start : one.end])),
+        " ".join(["", *after]),
+    ]
     return tuple(part for part in parts if part)
 
 
@@ -115,11 +122,5 @@ def _by(name: str, odds: float | None) -> str:
 
 
 def _trees(one: Finding) -> Pictures:
-    """What is annotated and what is suggested, the smallest parts that differ, with the difference marked."""
-    gold, suggested = around_differences(Tree.read(one.tree), Tree.read(one.suggestion))
-    return Pictures(
-        (
-            ("annotated", svg(gold, marked=differing(gold, suggested))),
-            ("expected", svg(suggested, marked=differing(suggested, gold))),
-        )
-    )
+    annotated, expected = both_drawn(Tree.read(one.tree), Tree.read(one.suggestion))
+    return Pictures((("annotated", annotated), ("expected", expected)))

@@ -71,7 +71,7 @@ class Corpus:
             owner += [which] * (len(tokens) + 1)
             for spot, _ in list(nodes_of(source.tree))[1:]:
                 spots[spot.is_tag].append((begin + spot.start, spot.end - spot.start, spot.label))
-        return cls(sources, *(np.array(column, np.int64) for column in (words, owner, first)), spots)
+        return cls(sources, np.array(words), np.array(owner), np.array(first), spots)
 
     def prefix_hashes(self) -> Hashes:
         """[words + 1] for every place a hash of all words before it."""

@@ -69,7 +69,7 @@ def check(
     """
     if html is not None and not html.parent.is_dir():
         raise LatreeError(f"{html}: the folder {html.parent} does not exist")
-    if model is not None and (recipe or folds or trust):
+    if model is not None and (recipe is not None or folds is not None or trust):
         raise typer.BadParameter("a model that is trained already takes no --recipe, --folds or --trust")
     if folds == 1 and not trust:
         raise typer.BadParameter("with --folds 1 there is nothing to learn from; add --trust FILE")

@@ -69,6 +69,10 @@ class Parser(ForestModel[Parse]):
             raise ValueError("a rule has no child, or a tag above it")
 
     @property
+    def searcher(self) -> Parser:
+        return self
+
+    @property
     def fine(self) -> FineTagger | None:
         """What finds the treebank's tags, where the grammar's are coarser."""
         return self._fine
@@ -236,7 +240,7 @@ class Parser(ForestModel[Parse]):
         if not isinstance(sentence, PartialTree):
             return super()._unmet(sentence)
         searcher, brackets = self.searcher, sentence.brackets
-        chart = cast(Chart, searcher.coarse(searcher.read(sentence.words)))
+        chart = searcher.coarse(searcher.read(sentence.words))
 
         def agree(some: Sequence[Bracket]) -> bool:
             return bool(np.isfinite(self._bounds(sentence, some).on_chart(chart).log_z))
