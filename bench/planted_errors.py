@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import latree
 from latree.check.findings import Finding
-from latree.check.treebank import FOLDS, Judgement, check_treebank
+from latree.check.treebank import check_treebank
 from latree.cli.recipes import read_recipe
 from latree.experiments.tasks import Ledger
 from latree.text.tree import Tree
@@ -227,9 +227,8 @@ def main() -> None:
     labels = recipe.untrained().labels
     trees, planted = plant(list(latree.read_trees(told.file, labels)), told.errors, told.seed)
     trusted = [tree for path in told.trust for tree in latree.read_trees(path)]
-    folds = told.folds or (1 if trusted else FOLDS)
-    how = Judgement(recipe, folds=folds, trusted=trusted, jobs=told.jobs, ledger=Ledger(told.resume))
-    checked = check_treebank(trees, how)
+    ledger = Ledger(told.resume)
+    checked = check_treebank(trees, recipe, folds=told.folds, trusted=trusted, jobs=told.jobs, ledger=ledger)
     show(trees, planted, checked.doubts)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from latree.check.drawings import both_drawn
 from latree.check.findings import Finding
@@ -21,15 +22,15 @@ FOOTER = "docs/check.md says what the odds are, and how each list is made."
 
 def check_report(checked: Checked, name: str, most: int) -> Report:
     """Tell of up to so many of each kind of findings, in tables."""
+    checked = _of_one_file(checked)
     return Report(f"Check of {name}", _facts(checked), sections=tuple(_tables(checked, most)), footer=FOOTER)
 
 
 def check_page(checked: Checked, name: str, most: int) -> Report:
     """The same for a browser, with a section for every place that the model doubts."""
-    doubts = checked.doubts[:most]
-    drawn = (_drawn(number, one) for number, one in enumerate(doubts, start=1))
-    tables = list(_tables(checked, most))
-    return Report(f"Check of {name}", _facts(checked), sections=(*tables, *drawn), footer=FOOTER)
+    tables = check_report(checked, name, most)
+    drawn = (_drawn(number, one) for number, one in enumerate(_of_one_file(checked).doubts[:most], start=1))
+    return replace(tables, sections=(*tables.sections, *drawn))
 
 
 def _facts(checked: Checked) -> tuple[tuple[str, str], ...]:
@@ -69,11 +70,20 @@ def _section(
 ) -> Section:
     more = f"the first {len(rows)} of {all_of:,}, worst first" if all_of > len(rows) else "worst first"
     table = Table(tuple(columns), tuple(rows))  # type: ignore[arg-type]
-    return Section(title, name, more, (table,), group="All" if name else "")
+    return Section(title, name, more, (table,), group="Lists")
 
 
 def _place(one: Finding) -> str:
     return f"{one.file}:{one.sentence}" if one.file else str(one.sentence)
+
+
+def _of_one_file(checked: Checked) -> Checked:
+    """Leave out the name of the only file."""
+    lists = (checked.doubts, checked.rules, checked.variations)
+    if len({one.file for findings in lists for one in findings}) > 1:
+        return checked
+    doubts, rules, variations = ([one.at("", one.sentence) for one in findings] for findings in lists)
+    return replace(checked, doubts=doubts, rules=rules, variations=variations)
 
 
 def _expected(one: Finding) -> str:
@@ -114,7 +124,9 @@ def _drawn(number: int, one: Finding) -> Section:
     odds = f"log odds {_by('by the words', one.given_words)}{_by(', given the rest of the tree', one.given_rest)}"
     about = f"{one.gold} is annotated over {_clipped(_words(one)[one.start : one.end])!r}, {_expected(one)} expected"
     blocks: list[Block] = [Paragraph(odds), Paragraph(" ".join(_words(one))), _trees(one)]
-    return Section(legible(f"{number}. {_place(one)}", 40), f"finding-{number}", about, tuple(blocks), group=DOUBTS)
+    return Section(
+        legible(f"{number}. sentence {_place(one)}", 60), f"finding-{number}", about, tuple(blocks), group=DOUBTS
+    )
 
 
 def _by(name: str, odds: float | None) -> str:

@@ -14,6 +14,7 @@ from latree.experiments.recipes import Recipe
 from latree.experiments.tasks import Ledger, key_of, run_tasks
 from latree.kinds.jobs import Parcel
 from latree.kinds.parser import Parser
+from latree.learning.checkpoint import fingerprint
 from latree.text.labels import LabelRules
 from latree.text.tree import Tree
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 FOLDS = 5
 BATCH = 32  # trees that are judged at a time, where one model judges all
-VERSION = 1  # of what findings are made; results of another are not taken from a ledger
+VERSION = 1  # of what findings are made; what another one left in a ledger is done again
 
 Watch = Callable[[Iterable[Any], int], Iterable[Any]]  # hands on what is done, and may tell how far it is
 
@@ -37,9 +38,9 @@ class Annotated(NamedTuple):
 
 @dataclass(frozen=True)
 class Checked:
-    """What came of a check."""
+    """What came of a check; all lists have the worst first."""
 
-    doubts: list[Finding]  # worst first, as all of these
+    doubts: list[Finding]
     rules: list[Finding]
     variations: list[Finding]
     trees: int
@@ -47,7 +48,7 @@ class Checked:
 
     @property
     def findings(self) -> list[Finding]:
-        """All of them."""
+        """All of them in one list."""
         return worst_first([*self.doubts, *self.rules, *self.variations])
 
 
@@ -55,107 +56,112 @@ def _unwatched(done: Iterable[Any], total: int) -> Iterable[Any]:
     return done
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """How trees are judged: by a model that there is, or by one for each fold."""
+def check_treebank(
+    trees: Iterable[Tree | Annotated],
+    judge: Parser | Recipe,
+    *,
+    folds: int | None = None,
+    trusted: Iterable[Tree | Annotated] = (),
+    jobs: Jobs = 1,
+    ledger: Ledger | None = None,
+    watch: Watch = _unwatched,
+) -> Checked:
+    """Find the places of a treebank that are likely to be wrong.
 
-    recipe: Recipe | None = None
-    model: Parser | None = None
-    folds: int = FOLDS
-    trusted: Sequence[Tree] = ()
-    jobs: Jobs = 1
-    ledger: Ledger | None = None
-    watch: Watch = _unwatched
-
-    def __post_init__(self) -> None:
-        if (self.recipe is None) == (self.model is None):
-            raise LatreeError("trees are judged by a recipe or by a model: give one of the two")
-        if self.model is None and self.folds < 2 and not self.trusted:
-            raise LatreeError(
-                "with one fold there is nothing to learn from but trusted trees; give some, or more folds"
-            )
-
-
-def check_treebank(trees: Sequence[Tree | Annotated], how: Judgement) -> Checked:
-    """Find the places of a treebank that are likely to be wrong."""
-    annotated = [one if isinstance(one, Annotated) else Annotated(one, "", k) for k, one in enumerate(trees, start=1)]
-    kept = [one for one in annotated if _labels(how).clean(one.tree) is not None]
-    if how.model is None and how.folds > len(kept):
-        raise LatreeError(f"{len(kept)} trees cannot be cut into {how.folds} folds; give fewer folds, or more trees")
-    results = _judged(kept, how)
+    A trained parser judges all trees as it is.  One that is not trained, or a recipe for one, is trained for every fold
+    on the others and on what is trusted: five folds, or with trusted trees one, which those alone are learned from.
+    """
+    right = _numbered(trusted)
+    bank = _Bank(_numbered(trees), judge, folds or (1 if right else FOLDS), right)
     found, unjudged = list[Finding](), list[str]()
-    for one, findings in zip(kept, results, strict=True):
+    for one, findings in zip(bank.trees, bank.judged(jobs, ledger or Ledger(None), watch), strict=True):
         if findings is None:
-            unjudged.append(f"{one.file}:{one.sentence}")
+            unjudged.append(f"{one.file}:{one.sentence}" if one.file else str(one.sentence))
         else:
             found += (Finding.from_json(finding).at(one.file, one.sentence) for finding in findings)
     return Checked(
         worst_first([one for one in found if one.kind != "rule"]),
         worst_first([one for one in found if one.kind == "rule"]),
-        worst_first(variations(list(_sources(kept, how)))),
-        len(kept),
+        worst_first(variations(list(bank.sources()))),
+        len(bank.trees),
         tuple(unjudged),
     )
 
 
-def _labels(how: Judgement) -> LabelRules:
-    if how.model is not None:
-        return how.model.labels
-    assert how.recipe is not None
-    labels: LabelRules = how.recipe.untrained().labels
-    return labels
+def _numbered(trees: Iterable[Tree | Annotated]) -> list[Annotated]:
+    return [one if isinstance(one, Annotated) else Annotated(one, "", number) for number, one in enumerate(trees, 1)]
 
-
-def _sources(kept: Sequence[Annotated], how: Judgement) -> Iterator[Source]:
-    labels = _labels(how)
-    for trees, is_checked in (
-        (kept, True),
-        ([Annotated(one, "trusted", k) for k, one in enumerate(how.trusted, 1)], False),
-    ):
-        for one in trees:
-            cleaned = labels.clean(one.tree)
-            if cleaned is not None:
-                yield Source(cleaned, one.file, one.sentence, is_checked)
-
-
-# -- judging
 
 _Told = list[dict[str, Any]] | None  # the findings of a tree as data; None where the model has no tree for its words
 
 
-def _judged(kept: Sequence[Annotated], how: Judgement) -> list[_Told]:
-    """What is found in every tree."""
-    trees = [one.tree for one in kept]
-    return _by_one_model(trees, how) if how.model is not None or how.folds == 1 else _by_folds(trees, how)
+class _Bank:
+    """The trees that are checked, and who judges them."""
+
+    def __init__(
+        self, trees: Sequence[Annotated], judge: Parser | Recipe, folds: int, trusted: Sequence[Annotated]
+    ) -> None:
+        self.model = judge if isinstance(judge, Parser) and hasattr(judge, "grammar") else None
+        self.recipe = _recipe(judge) if self.model is None else None
+        self.labels: LabelRules = (self.model or _recipe(judge).untrained()).labels
+        self.trees = [one for one in trees if self.labels.clean(one.tree) is not None]
+        self.folds, self.trusted = folds, trusted
+        if not self.trees:
+            raise LatreeError("there are no trees with words to check")
+        if self.model is None and folds == 1 and not trusted:
+            raise LatreeError("one fold has nothing to learn from but trusted trees; give some, or more folds")
+        if self.model is None and folds > len(self.trees):
+            raise LatreeError(f"{len(self.trees)} trees cannot be cut into {folds} folds; give fewer folds")
+
+    def sources(self) -> Iterator[Source]:
+        """All trees with clean labels; those that are trusted only say how others do it."""
+        for trees, is_checked in ((self.trees, True), (self.trusted, False)):
+            for one in trees:
+                if (cleaned := self.labels.clean(one.tree)) is not None:
+                    yield Source(cleaned, one.file, one.sentence, is_checked)
+
+    def judged(self, jobs: Jobs, ledger: Ledger, watch: Watch) -> list[_Told]:
+        """What is found in every tree."""
+        alone = self.model is not None or self.folds == 1
+        return self._by_one_model(jobs, ledger, watch) if alone else self._by_folds(jobs, ledger, watch)
+
+    def _by_one_model(self, jobs: Jobs, ledger: Ledger, watch: Watch) -> list[_Told]:
+        """One model that knows none of the trees judges all, batch by batch."""
+        trees, name = [one.tree for one in self.trees], self._judge_key()
+        batches = [trees[first : first + BATCH] for first in range(0, len(trees), BATCH)]
+        tasks = {key_of(name, number, [*map(str, batch)]): batch for number, batch in enumerate(batches)}
+        model = self.model
+        if self.recipe is not None and any(key not in ledger.done for key in tasks):
+            model = self.recipe.trained(one.tree for one in self.trusted)
+        done = run_tasks(_judge_all, tasks, jobs, ledger, Parcel.open, Parcel(model))
+        return [told for batch in watch(done, len(tasks)) for told in batch]
+
+    def _by_folds(self, jobs: Jobs, ledger: Ledger, watch: Watch) -> list[_Told]:
+        """Each fold is judged by a model of its own."""
+        assert self.recipe is not None
+        trees, trusted = ([one.tree for one in bank] for bank in (self.trees, self.trusted))
+        name = key_of(self._judge_key(), [*map(str, trees)], self.folds)
+        tasks = {key_of(name, fold): fold for fold in range(self.folds)}
+        done = run_tasks(_judge_fold, tasks, jobs, ledger, _Folds, self.recipe, trees, trusted, self.folds)
+        results: list[_Told] = [None] * len(trees)
+        for fold, told in enumerate(watch(done, self.folds)):
+            results[fold :: self.folds] = told
+        return results
+
+    def _judge_key(self) -> str:
+        """What tells one judge from another."""
+        if self.recipe is None:
+            assert self.model is not None
+            return fingerprint(array.tobytes() for array in self.model.state().arrays.values())
+        learned = [str(one.tree) for one in self.trusted]
+        return key_of(VERSION, self.recipe.kind, self.recipe.options.to_json(), learned)
 
 
-def _by_one_model(trees: Sequence[Tree], how: Judgement) -> list[_Told]:
-    """One model that knows none of the trees judges all."""
-    ledger = how.ledger or Ledger(None)
-    name = _recipe_key(how) if how.model is None else str(how.model.training)
-    batches = [tuple(trees[k : k + BATCH]) for k in range(0, len(trees), BATCH)]
-    tasks = {
-        key_of(VERSION, name, [str(tree) for tree in batch], number): batch for number, batch in enumerate(batches)
-    }
-    model = how.model
-    if model is None and any(key not in ledger.done for key in tasks):
-        assert how.recipe is not None
-        model = how.recipe.trained(how.trusted)
-    done = run_tasks(_judge_batch, tasks, how.jobs, ledger, Parcel.open, Parcel(model))
-    return [told for batch in how.watch(done, len(tasks)) for told in batch]
+def _recipe(judge: Parser | Recipe) -> Recipe:
+    return judge if isinstance(judge, Recipe) else Recipe(judge.kind, judge.kind, judge.options)
 
 
-def _judge_batch(parser: Parser, trees: Sequence[Tree]) -> list[_Told]:
-    return [judge(parser, tree) for tree in trees]
-
-
-def judge(parser: Parser, tree: Tree) -> _Told:
-    """Tell what a parser finds in a tree that it did not learn from."""
-    doubts = Doubts(parser.searcher, tree)
-    return [one.to_json() for one in doubts.findings()] if doubts.is_judged else None
-
-
-class _Bank(NamedTuple):
+class _Folds(NamedTuple):
     """What every process keeps to train the models of folds."""
 
     recipe: Recipe
@@ -163,26 +169,20 @@ class _Bank(NamedTuple):
     trusted: Sequence[Tree]
     folds: int
 
-    def judged(self, fold: int) -> list[_Told]:
-        """Train on all other folds, and judge this one: every so manieth tree, so that its text is known."""
-        others = [tree for number, tree in enumerate(self.trees) if number % self.folds != fold]
-        parser = self.recipe.trained([*self.trusted, *others])
-        return _judge_batch(parser, self.trees[fold :: self.folds])
+
+def _judge_fold(bank: _Folds, fold: int) -> list[_Told]:
+    """Train on all other folds, and judge this one.
+
+    A fold is every so manieth tree: the model then knows the text that a tree is from, and doubts less that is right.
+    """
+    others = [tree for number, tree in enumerate(bank.trees) if number % bank.folds != fold]
+    return _judge_all(bank.recipe.trained([*bank.trusted, *others]), bank.trees[fold :: bank.folds])
 
 
-def _by_folds(trees: Sequence[Tree], how: Judgement) -> list[_Told]:
-    """A model for each fold judges its trees."""
-    assert how.recipe is not None
-    key = key_of(VERSION, _recipe_key(how), [str(tree) for tree in trees])
-    tasks = {key_of(key, how.folds, fold): fold for fold in range(how.folds)}
-    bank = how.recipe, trees, how.trusted, how.folds
-    done = run_tasks(_Bank.judged, tasks, how.jobs, how.ledger or Ledger(None), _Bank, *bank)
-    results: list[_Told] = [None] * len(trees)
-    for fold, told in enumerate(how.watch(done, how.folds)):
-        results[fold :: how.folds] = told
-    return results
+def _judge_all(parser: Parser, trees: Sequence[Tree]) -> list[_Told]:
+    return [_judge(parser, tree) for tree in trees]
 
 
-def _recipe_key(how: Judgement) -> str:
-    assert how.recipe is not None
-    return key_of(how.recipe.text, [str(tree) for tree in how.trusted])
+def _judge(parser: Parser, tree: Tree) -> _Told:
+    doubts = Doubts(parser.searcher, tree)
+    return [one.to_json() for one in doubts.findings()] if doubts.is_judged else None

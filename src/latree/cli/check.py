@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from latree.check.report import check_page, check_report
-from latree.check.treebank import FOLDS, Annotated, Checked, Judgement, check_treebank
+from latree.check.treebank import FOLDS, Annotated, Checked, check_treebank
 from latree.cli import common
 from latree.cli.recipes import RECIPE_HELP, read_recipe
 from latree.cli.status import with_progress
@@ -19,7 +19,7 @@ from latree.kinds.parser import Parser
 from latree.report.text import print_report
 from latree.text.formats import format_by_name, read_trees
 
-RECIPE, MOST = "lvg --rounds 4", 50
+RECIPE, MOST = "lvg", 50
 
 
 def check(
@@ -73,18 +73,18 @@ def check(
         raise typer.BadParameter("a model that is trained already takes no --recipe, --folds or --trust")
     if folds == 1 and not trust:
         raise typer.BadParameter("with --folds 1 there is nothing to learn from; add --trust FILE")
-    annotated = list(_read(trees))
-    how = Judgement(
-        recipe=None if model is not None else read_recipe(recipe or RECIPE),
-        model=None if model is None else _parser(model),
-        folds=folds or (1 if trust else FOLDS),
-        trusted=[tree.tree for tree in _read(trust or [])],
-        jobs=common.workers(jobs, cluster),
-        ledger=Ledger(resume),
-        watch=lambda done, total: with_progress(done, "parts of the treebank", quiet, total),
-    )
+    judge = read_recipe(recipe or RECIPE) if model is None else _parser(model)
+    annotated, trusted = list(_read(trees)), list(_read(trust or []))
     with common.telling_of_compilation(quiet):
-        checked = check_treebank(annotated, how)
+        checked = check_treebank(
+            annotated,
+            judge,
+            folds=folds,
+            trusted=trusted,
+            jobs=common.workers(jobs, cluster),
+            ledger=Ledger(resume),
+            watch=lambda done, total: with_progress(done, "parts of the treebank", quiet, total),
+        )
     _show(checked, ", ".join(trees), most, json_output, html, quiet)
 
 
