@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ Hashes = NDArray[np.uint64]
 
 LONGEST = 30  # words of a nucleus
 SHOWN = 3  # places elsewhere that are told
+COMPARED = 20  # of the places elsewhere, whose context is looked at
 FURTHEST = 10  # words of context on each side that are compared
 _BASE = np.uint64(0x9E3779B97F4A7C15)  # odd, so that products of it never vanish
 _BORDER = 0  # the number that stands before and after every sentence
@@ -139,17 +140,15 @@ def _repeated(hashes: Hashes, annotated: Longs, length: int) -> Iterator[list[in
 
 
 def _findings(corpus: Corpus, nucleus: Nucleus) -> Iterator[Finding]:
+    """Every place in a checked tree where the nucleus is not annotated as it mostly is."""
     counts = Counter(nucleus.annotations)
-    (commonest, most), *others = counts.most_common()
-    for annotation, count in others:
-        rare = _places(nucleus, annotation)
-        checked = [place for place in rare if corpus.sources[corpus.sentence[place]].is_checked]
-        if not checked:
-            continue
-        common = _places(nucleus, commonest)
-        alike = max(_shared(corpus, checked[0], other, nucleus.length) for other in common[:SHOWN])
-        score = math.log((most + 0.5) / (count + 0.5)) + math.log(nucleus.length + alike)
-        yield _finding(corpus, nucleus, checked[0], (annotation, commonest), score, [*common, *rare])
+    commonest, most = counts.most_common(1)[0]
+    common = _places(nucleus, commonest)
+    for place, annotation in zip(nucleus.places, nucleus.annotations, strict=True):
+        if annotation != commonest and corpus.sources[corpus.sentence[place]].is_checked:
+            alike = max(_shared(corpus, place, other, nucleus.length) for other in common[:COMPARED])
+            score = math.log((most + 0.5) / (counts[annotation] + 0.5)) + math.log(nucleus.length + alike)
+            yield _finding(corpus, nucleus, place, (annotation, commonest), score, common)
 
 
 def _places(nucleus: Nucleus, annotation: str) -> list[int]:
@@ -172,13 +171,10 @@ def _run(word: Longs, one: int, other: int, step: int) -> int:
 
 
 def _finding(
-    corpus: Corpus, nucleus: Nucleus, place: int, labels: tuple[str, str], score: float, all_places: Iterable[int]
+    corpus: Corpus, nucleus: Nucleus, place: int, labels: tuple[str, str], score: float, common: Sequence[int]
 ) -> Finding:
     which = int(corpus.sentence[place])
     source, start = corpus.sources[which], place - int(corpus.first[which])
-    named = dict(zip(nucleus.places, nucleus.annotations, strict=True))
-    others = [other for other in all_places if other != place]
-    told = [f"{named[other]}: {_where(corpus, other)}" for other in others[:SHOWN]]
     counts = ", ".join(f"{name} {count}" for name, count in Counter(nucleus.annotations).most_common())
     return Finding(
         "variation",
@@ -188,7 +184,7 @@ def _finding(
         score,
         tree=str(source.tree),
         note=f"{'tagged' if nucleus.is_tag else 'annotated'} {counts}",
-        elsewhere=tuple(told),
+        elsewhere=tuple(f"{labels[1]}: {_where(corpus, other)}" for other in common[:SHOWN]),
         file=source.file,
         sentence=source.sentence,
     )
