@@ -8,7 +8,7 @@ from dataclasses import replace
 from latree.check.drawings import both_drawn
 from latree.check.findings import Finding
 from latree.check.treebank import Checked
-from latree.report.value import Block, Column, Inline, Paragraph, Pictures, Report, Section, Strong, Table, legible
+from latree.report.value import Block, Column, Inline, Pictures, Report, Section, Strong, Table, legible
 from latree.text.tree import Tree
 
 CONTEXT, LONGEST = 3, 12  # words on each side of a place, and of the place itself
@@ -27,9 +27,12 @@ def check_report(checked: Checked, name: str, most: int) -> Report:
 
 
 def check_page(checked: Checked, name: str, most: int) -> Report:
-    """The same for a browser, with a section for every place that the model doubts."""
+    """The same for a browser, with a section for every tree that would mend places which the model doubts."""
     tables = check_report(checked, name, most)
-    drawn = (_drawn(number, one) for number, one in enumerate(_of_one_file(checked).doubts[:most], start=1))
+    alike: dict[tuple[str, int, str], list[Finding]] = {}
+    for one in _of_one_file(checked).doubts[:most]:
+        alike.setdefault((one.file, one.sentence, one.suggestion), []).append(one)
+    drawn = (_drawn(number, findings) for number, findings in enumerate(alike.values(), start=1))
     return replace(tables, sections=(*tables.sections, *drawn))
 
 
@@ -120,17 +123,17 @@ def _in_context(one: Finding) -> Inline:
 # -- pictures
 
 
-def _drawn(number: int, one: Finding) -> Section:
-    odds = f"log odds {_by('by the words', one.given_words)}{_by(', given the rest of the tree', one.given_rest)}"
-    about = f"{one.gold} is annotated over {_clipped(_words(one)[one.start : one.end])!r}, {_expected(one)} expected"
-    blocks: list[Block] = [Paragraph(odds), Paragraph(" ".join(_words(one))), _trees(one)]
-    return Section(
-        legible(f"{number}. sentence {_place(one)}", 60), f"finding-{number}", about, tuple(blocks), group=DOUBTS
-    )
+ODDS = tuple(Column(head, "{:.1f}", "figure") for head in ("by the words", "given the rest"))
 
 
-def _by(name: str, odds: float | None) -> str:
-    return "" if odds is None else f"{name} {odds:.1f}"
+def _drawn(number: int, findings: Sequence[Finding]) -> Section:
+    """Places of one sentence that one tree would mend."""
+    worst = findings[0]
+    rows = [(one.gold, _expected(one), _in_context(one), one.given_words, one.given_rest) for one in findings]
+    table = Table((Column("annotated"), Column("expected"), Column("words"), *ODDS), tuple(rows))
+    blocks: tuple[Block, ...] = (table, _trees(worst))
+    title, sentence = legible(f"{number}. sentence {_place(worst)}", 60), " ".join(_words(worst))
+    return Section(title, f"finding-{number}", sentence, blocks, group=DOUBTS)
 
 
 def _trees(one: Finding) -> Pictures:
