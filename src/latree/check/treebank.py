@@ -130,11 +130,15 @@ class _Bank:
         trees, name = [one.tree for one in self.trees], self._judge_key()
         batches = [trees[first : first + BATCH] for first in range(0, len(trees), BATCH)]
         tasks = {key_of(name, number, [*map(str, batch)]): batch for number, batch in enumerate(batches)}
+        done = self._judged_batches(tasks, jobs, ledger)
+        return [told for batch in watch(done, len(tasks)) for told in batch]
+
+    def _judged_batches(self, tasks: dict[str, list[Tree]], jobs: Jobs, ledger: Ledger) -> Iterator[list[_Told]]:
+        """Train the model where there is something left to judge; while somebody watches, since it takes long."""
         model = self.model
         if self.recipe is not None and any(key not in ledger.done for key in tasks):
             model = self.recipe.trained(one.tree for one in self.trusted)
-        done = run_tasks(_judge_all, tasks, jobs, ledger, Parcel.open, Parcel(model))
-        return [told for batch in watch(done, len(tasks)) for told in batch]
+        yield from run_tasks(_judge_all, tasks, jobs, ledger, Parcel.open, Parcel(model))
 
     def _by_folds(self, jobs: Jobs, ledger: Ledger, watch: Watch) -> list[_Told]:
         """Each fold is judged by a model of its own."""
