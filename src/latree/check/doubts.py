@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from latree.check.beliefs import Beliefs
-from latree.check.findings import NO_BRACKET, Finding
+from latree.check.findings import NO_BRACKET, Finding, Kind
 from latree.check.nodes import Spot, spots_of, without
 from latree.check.unseen import unseen_rules
 from latree.kinds.parser import Parser
@@ -27,17 +27,21 @@ MOST = 50.0  # log odds of what cannot be
 
 
 def log_odds(probability: float) -> float:
-    """log p / (1 - p), of what is impossible or sure as high as odds are told."""
+    """log p / (1 - p), within what odds are told to."""
     if probability <= 0.0 or probability >= 1.0:
         return math.copysign(MOST, probability - 0.5)
-    return math.log(probability) - math.log1p(-probability)
+    return _told_odds(math.log(probability) - math.log1p(-probability))
+
+
+def _told_odds(odds: float) -> float:
+    return min(max(odds, -MOST), MOST)
 
 
 def log_ratio(one: float, other: float) -> float | None:
     """log of one weight over another, by their logs; None where neither can be."""
     if one == other == -math.inf:
         return None
-    return min(max(one - other, -MOST), MOST)
+    return _told_odds(one - other)
 
 
 class Doubts:
@@ -75,25 +79,25 @@ class Doubts:
             return None
         suggestion = self._free_tree
         if by_words > CLOSE_LOOK:
-            by_words = self._exactly(by_words, spot)
+            by_words = self._exactly(by_words, spot.bracket)
             rest = [one.bracket for one in without(self.spots, spot)]
             whole = self.beliefs.log_prob(*self._brackets)
             by_rest = log_ratio(_difference(self.beliefs.log_prob(*rest), whole), whole)
             suggestion = self.beliefs.best(*rest) or suggestion
         return self._told(spot, by_words, by_rest, suggestion)
 
-    def _exactly(self, odds: float, spot: Spot) -> float:
-        """The odds against a node whose probability may have been lost by pruning."""
+    def _exactly(self, odds: float, unlikely: Bracket) -> float:
+        """The odds against a bracket, summed anew where pruning may have taken most of what speaks for it."""
         if odds < -log_odds(BLURRED):
             return odds
-        log_p = self.beliefs.log_prob(spot.bracket) - self.beliefs.log_prob()
+        log_p = self.beliefs.log_prob(unlikely) - self.beliefs.log_prob()
         return -log_odds(math.exp(min(log_p, math.log(BLURRED))))
 
     def _told(self, spot: Spot, by_words: float, by_rest: float | None, suggestion: Tree) -> Finding:
         there = spots_of(suggestion)
         kind, expected = self._tag_instead(spot, there) if spot.is_tag else self._phrase_instead(spot, there)
         return Finding(
-            kind,  # type: ignore[arg-type]
+            kind,
             *spot.span,
             spot.label,
             NO_BRACKET if expected is None else expected.label,
@@ -105,7 +109,7 @@ class Doubts:
             suggestion=str(suggestion),
         )
 
-    def _tag_instead(self, spot: Spot, there: list[Spot]) -> tuple[str, Spot]:
+    def _tag_instead(self, spot: Spot, there: list[Spot]) -> tuple[Kind, Spot]:
         """The tag in the suggested tree; where that is the same, the likeliest other one."""
         found = next(one for one in there if one.is_tag and one.span == spot.span)
         if found != spot:
@@ -113,7 +117,7 @@ class Doubts:
         others = (one for one in self.beliefs.probabilities if one.is_tag and one.span == spot.span and one != spot)
         return "tag", max(others, key=self.beliefs.probabilities.__getitem__, default=spot)
 
-    def _phrase_instead(self, spot: Spot, there: list[Spot]) -> tuple[str, Spot | None]:
+    def _phrase_instead(self, spot: Spot, there: list[Spot]) -> tuple[Kind, Spot | None]:
         """Another label over the same words, else the same or another label over some of them, else nothing."""
         new = [one for one in there if not one.is_tag and one not in self.spots]
         if relabelled := [one for one in new if one.span == spot.span]:
@@ -139,7 +143,7 @@ class Doubts:
         suggestion = self._free_tree
         if by_words > CLOSE_LOOK:
             barred = spot.bracket._replace(forbidden=True)
-            by_words = self._exactly_present(by_words, barred)
+            by_words = self._exactly(by_words, barred)
             having = self.beliefs.log_prob(*self._brackets, spot.bracket)
             by_rest = log_ratio(having, self.beliefs.log_prob(*self._brackets, barred))
             suggestion = self.beliefs.best(*self._brackets, spot.bracket) or suggestion
@@ -154,13 +158,6 @@ class Doubts:
             tree=str(self.gold),
             suggestion=str(suggestion),
         )
-
-    def _exactly_present(self, odds: float, barred: Bracket) -> float:
-        """The odds for a node, where what pruning took may be most of what speaks against it."""
-        if odds < -log_odds(BLURRED):
-            return odds
-        log_p = self.beliefs.log_prob(barred) - self.beliefs.log_prob()
-        return -log_odds(math.exp(min(log_p, math.log(BLURRED))))
 
     # -- trees
 
