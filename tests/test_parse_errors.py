@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 import latree
-from latree.diagnosis.error_report import differences, error_sections
+from latree.diagnosis.error_report import error_sections
 from latree.report.html import page
 from latree.report.value import Report
 from latree.scoring.label_families import family_of
@@ -17,6 +17,7 @@ from latree.scoring.parse_errors import KINDS, classify_errors
 from latree.scoring.score import score_trees
 from latree.scoring.tree_edits import apply_edits
 from latree.scoring.tree_repair import repairs
+from latree.text.differences import difference
 from latree.text.tree import Tree
 
 SAW_HIGH = "(S (NP (PRP I)) (VP (VBD saw) (NP (DT the) (NN man)) (PP (IN with) (NP (NN glee)))))"
@@ -143,10 +144,10 @@ def test_the_figures_add_up() -> None:
 
 
 def test_differences_are_marked_and_the_rest_is_short() -> None:
-    shown, wrong = differences(tree(SAW_LOW), tree(SAW_HIGH))
-    assert str(shown).replace("\u00a0", " ") == "(ROOT (S (NP I) (VP (VBD saw) (NP (NP the man) (PP with glee)))))"
-    assert [shown.subtrees()[place].label for place in wrong] == ["NP"]
-    assert differences(tree(SAW_LOW), tree(SAW_LOW))[1] == set()
+    shown = difference(tree(SAW_LOW), tree(SAW_HIGH))
+    assert str(shown).replace("\u00a0", " ") == "(ROOT (S (NP I) (VP (VBD saw) (NP* (NP the man) (PP with glee)))))"
+    assert [shown.tree.subtrees()[place].label for place in shown.marked] == ["NP"]
+    assert not difference(tree(SAW_LOW), tree(SAW_LOW)).marked
 
 
 def test_a_page_shows_both_trees_with_what_is_wrong_marked() -> None:

@@ -28,6 +28,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from latree.check.findings import Finding as Finding
+    from latree.check.treebank import check_treebank as check_treebank
     from latree.cluster import Cluster as Cluster
     from latree.errors import InputError as InputError
     from latree.errors import LatreeError as LatreeError
@@ -79,6 +81,7 @@ _HOME = {
     "Cvg": "kinds.cvg.model",
     "LvgD": "kinds.lvg_d.model",
     "LvgDTagger": "kinds.lvg_d.model",
+    "Finding": "check.findings",
     "GmLveg": "kinds.gm_lveg.model",
     "GmLvegTagger": "kinds.gm_lveg.model",
     "Hmm": "kinds.hmm.model",
@@ -99,6 +102,7 @@ _HOME = {
     "Token": "text.tokenize",
     "Training": "learning.loop",
     "Tree": "text.tree",
+    "check_treebank": "check.treebank",
     "classify_errors": "scoring.parse_errors",
     "cross_validate": "experiments.cross_validation",
     "learning_curve": "experiments.learning_curves",

@@ -66,6 +66,9 @@ COMMANDS = {
     "rank": Command(
         "rank", "rank", "Tell which sentences to annotate first.", "latree rank -m my.latree story.txt --most 100"
     ),
+    "check": Command(
+        "check", "check", "Find likely errors in a treebank.", "latree check my.mrg --trust good.mrg --html check.html"
+    ),
     "show": Command("show", "show", "Show what a model has learned.", "latree show --symbol NP"),
     "models": Command("models", "models", "List the models that come with latree.", "latree models --json"),
     "import": Command(

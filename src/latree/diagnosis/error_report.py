@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from latree.report.value import Block, Cell, Column, Picture, Pictures, Section, Table, legible
 from latree.scoring.evalb import percent
 from latree.scoring.parse_errors import ParseError, ParseErrors, SentenceErrors
-from latree.text.draw import svg
+from latree.text.differences import difference
 from latree.text.tree import Tree
 
 TAGS = 20  # pairs of tags that are shown
-LONGEST = 5  # words of a phrase that is the same on both sides, beyond which the middle is left out
 SENTENCE = 160  # letters of a sentence's heading
-SPACE = "\u00a0"  # between the words of a phrase that is drawn as one
-WRONG = "*"  # after the label of what the other tree does not have
 
 
 def error_sections(errors: ParseErrors, worst: int) -> Iterator[Section]:
@@ -78,50 +74,5 @@ def _row(error: ParseError) -> tuple[Cell, ...]:
 
 
 def _picture(caption: str, tree: Tree, other: Tree) -> Picture:
-    condensed, wrong = differences(tree, other)
-    return Picture(caption, svg(condensed, marked=wrong), _line(condensed, wrong))
-
-
-def differences(tree: Tree, other: Tree) -> tuple[Tree, set[int]]:
-    """The tree with every phrase that the other has too, all below it the same, as one word; and the places in
-    `subtrees()` of the nodes that the other does not have."""
-    common = set(_placed(other))
-    extra = Counter(tree.spans()) - Counter(other.spans())
-    tags = other.tags()
-    starts = [start for _, start in _placed(tree)]
-    ends = iter(reversed(starts))  # a fold takes nodes from the last to the first
-
-    def combine(node: Tree, below: list[tuple[Tree, list[bool]]]) -> tuple[Tree, list[bool]]:
-        start = next(ends)
-        if node.is_leaf:
-            return node, [node.label != tags[start]]
-        words = node.words()
-        if (node, start) in common:
-            return Tree(node.label, word=SPACE.join(_shortened(words))), [False]
-        marks = [(node.label, start, start + len(words)) in extra]
-        return Tree(node.label, [child for child, _ in below]), marks + [mark for _, part in below for mark in part]
-
-    condensed, marks = tree.fold(combine)
-    return condensed, {place for place, is_wrong in enumerate(marks) if is_wrong}
-
-
-def _placed(tree: Tree) -> Iterator[tuple[Tree, int]]:
-    """All nodes, each with the number of its first word."""
-    words = 0
-    for node in tree.subtrees():
-        yield node, words
-        words += node.is_leaf
-
-
-def _shortened(words: list[str]) -> list[str]:
-    return words if len(words) <= LONGEST else [*words[: LONGEST - 2], "…", words[-1]]
-
-
-def _line(tree: Tree, wrong: set[int]) -> str:
-    """The tree in brackets, what is wrong marked."""
-    places = iter(range(len(tree.subtrees()) - 1, -1, -1))
-
-    def combine(node: Tree, below: list[Tree]) -> Tree:
-        return Tree(node.label + WRONG * (next(places) in wrong), below, node.word)
-
-    return str(tree.fold(combine))
+    drawn = difference(tree, other)
+    return Picture(caption, drawn.svg(), str(drawn))

@@ -71,6 +71,10 @@ class Parser(ForestModel[Parse]):
             raise ValueError("a rule has no child, or a tag above it")
 
     @property
+    def searcher(self) -> Parser:
+        return self
+
+    @property
     def fine(self) -> FineTagger | None:
         """What finds the treebank's tags, where the grammar's are coarser."""
         return self._fine
@@ -138,14 +142,14 @@ class Parser(ForestModel[Parse]):
 
     def tree_forest(self, tree: Tree) -> tuple[Forest, list[str]]:
         """A tree as a forest with one derivation, and its words; `UnknownRuleError` where a rule is missing."""
-        node = self.binarization.apply(self._cleaned(tree))
+        node = self.binarization.apply(self.cleaned(tree))
         words = [word for word, _ in tagged_words(node)]
         first_tag, tags = self.grammar.first_tag, len(self.grammar.tags)
         entry = [{first_tag + t: i * tags + t for t in range(tags)} for i in range(len(words))]
         piece = from_trees(self.grammar, [node], entry, len(words) * tags)
         return assemble([piece], len(self.grammar.rules)), words
 
-    def _cleaned(self, tree: Tree) -> Tree:
+    def cleaned(self, tree: Tree) -> Tree:
         """A given tree as the label rules leave it, its tags as the grammar has them."""
         cleaned = self.labels.clean(_checked_tree(tree))
         if cleaned is None:
@@ -163,20 +167,37 @@ class Parser(ForestModel[Parse]):
 
     # -- the coarse pass
 
+    def searched(self, words: Sequence[str], looseness: float = 1.0) -> Search | None:
+        """Search all trees of a sentence, thresholds times the looseness; None where there are none."""
+        attempt = self._attempt(words)
+        return None if isinstance(attempt, Trouble) else self._possible(attempt, looseness)
+
+    def searched_within(self, search: Search, sentence: PartialTree) -> Search | None:
+        """Search, of all trees that a search of the same words began with, those that agree with brackets."""
+        return self._possible(self._bounded_attempt(search.attempts[0], sentence))
+
+    def _possible(self, attempt: Attempt, looseness: float = 1.0) -> Search | None:
+        search = self._search(attempt, self.threshold * looseness)
+        return search if np.isfinite(search.log_z[0]) else None
+
     def _attempt(self, sentence: Sentence) -> Attempt | Trouble:
         """The coarse pass of a sentence; where constituents are listed or brackets given, limited to those."""
         attempt = super()._attempt(self.words_of(sentence))
         if isinstance(attempt, Trouble):
             return attempt
         if isinstance(sentence, PartialTree):
-            bounds = self._bounds(sentence, sentence.brackets)
-            chart = bounds.on_chart(cast(Chart, attempt.coarse))
-            return attempt._replace(coarse=chart, bounds=bounds, tags=self._given_tags(sentence))
+            return self._bounded_attempt(attempt, sentence)
         return self._listed_attempt(attempt, sentence) if isinstance(sentence, Listed) else attempt
+
+    def _bounded_attempt(self, attempt: Attempt, sentence: PartialTree) -> Attempt:
+        """Limit a coarse pass of all trees to those that agree with brackets."""
+        bounds = self._bounds(sentence, sentence.brackets)
+        chart = bounds.on_chart(cast(Chart, attempt.coarse))
+        return attempt._replace(coarse=chart, bounds=bounds, tags=self._given_tags(sentence))
 
     def _listed_attempt(self, attempt: Attempt, sentence: Listed) -> Attempt:
         """Limit a coarse pass to listed constituents."""
-        trees = [self._cleaned(tree) for tree in sentence.trees]
+        trees = [self.cleaned(tree) for tree in sentence.trees]
         if other := next((tree for tree in trees if tuple(tree.words()) != sentence.words), None):
             raise LatreeError(f"a listed tree has other words than its sentence: {clipped(str(other))}")
         allowed = allowed_by(trees, self.grammar, len(sentence.words))
@@ -221,7 +242,7 @@ class Parser(ForestModel[Parse]):
         if not isinstance(sentence, PartialTree):
             return super()._unmet(sentence)
         searcher, brackets = self.searcher, sentence.brackets
-        chart = cast(Chart, searcher.coarse(searcher.read(sentence.words)))
+        chart = searcher.coarse(searcher.read(sentence.words))
 
         def agree(some: Sequence[Bracket]) -> bool:
             return bool(np.isfinite(self._bounds(sentence, some).on_chart(chart).log_z))

@@ -127,9 +127,9 @@ class Cvg(PrunedParser):
 
     def log_prob_tree(self, tree: Tree) -> float:
         """Tell the score of a tree; -inf where it is not in the list of its words."""
-        cleaned = self._cleaned(tree)
+        cleaned = self.cleaned(tree)
         found = (one for one in self.kbest(cleaned.words(), self.options.list_length) if one.status == "ok")
-        same = (one.log_joint for one in found if one.tree is not None and self._cleaned(one.tree) == cleaned)
+        same = (one.log_joint for one in found if one.tree is not None and self.cleaned(one.tree) == cleaned)
         return next(same, -np.inf)
 
     def _draw(self, forest: Forest, reading: CvgReading, rng: np.random.Generator) -> list[int]:

@@ -183,7 +183,7 @@ class Svs(Parser):
 
     def _derivations(self, tree: Tree) -> tuple[TreeForest | None, Emissions]:
         """A tree with every choice of heads, where the grammar has any, and what is known of its words."""
-        cleaned = self._cleaned(tree)
+        cleaned = self.cleaned(tree)
         binarization: HeadBinarization = self.binarization  # type: ignore[assignment]
         return all_derivations(cleaned, self.grammar, binarization), self.read(cleaned.words())
 
