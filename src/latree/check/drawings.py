@@ -18,9 +18,9 @@ def both_drawn(tree: Tree, other: Tree) -> tuple[str, str]:
 
 
 def _drawn(tree: Tree, other: Tree) -> str:
-    marked = set(differing(tree, other))
-    flags = [place in marked for place in range(len(tree.subtrees()))]
-    shown = tree.fold(lambda node, below: _shortened(node, below, flags.pop()))
+    marked, theirs = set(differing(tree, other)), set(nodes_of(other))
+    places = [(place in marked, one in theirs) for place, one in enumerate(nodes_of(tree))]
+    shown = tree.fold(lambda node, below: _shown(node, below, *places.pop()))
     return svg(shown.tree, marked=[place for place, flag in enumerate(shown.flags) if flag])
 
 
@@ -31,15 +31,14 @@ class _Shown(NamedTuple):
     flags: list[bool]
 
 
-def _shortened(node: Tree, below: list[_Shown], is_marked: bool) -> _Shown:
-    """Make a phrase in which nothing is marked one leaf."""
+def _shown(node: Tree, below: list[_Shown], is_marked: bool, in_both: bool) -> _Shown:
+    """Make a phrase that both trees have, with all in it, one leaf."""
+    if in_both and not node.is_leaf:
+        words = node.words()
+        told = words if len(words) <= LONGEST else [words[0], "…", words[-1]]
+        return _Shown(Tree(node.label, word=" ".join(told)), [False])
     flags = [is_marked, *(flag for one in below for flag in one.flags)]
-    if node.is_leaf or any(flags):
-        return _Shown(Tree(node.label, [one.tree for one in below], node.word), flags)
-    words = node.words()
-    return _Shown(
-        Tree(node.label, word=" ".join(words if len(words) <= LONGEST else [words[0], "…", words[-1]])), [False]
-    )
+    return _Shown(Tree(node.label, [one.tree for one in below], node.word), flags)
 
 
 def around_differences(tree: Tree, other: Tree) -> tuple[Tree, Tree]:
