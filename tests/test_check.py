@@ -197,6 +197,7 @@ def test_nodes_that_differ_are_marked_in_both_trees() -> None:
     assert [one.label for one in around_differences(RIGHT, FLAT)] == ["VP", "VP"]
     drawn = both_drawn(RIGHT, FLAT)
     assert [one.svg().count("<rect") for one in drawn] == [1, 0]
+    assert [one.svg().count(">VB<") for one in drawn] == [1, 1]  # what differs is drawn in both, whichever has the node
 
 
 def test_spots_are_where_their_nodes_are() -> None:
