@@ -102,9 +102,6 @@ def judge_batch(model: Parser, batch: Sequence[Tree], least: float) -> list[Judg
 def judge(model: Parser, gold: Iterable[Tree], jobs: Jobs = 1, least: float = LEAST) -> Iterator[Judged]:
     """Parse the words of gold trees, cleaned by the model's rules, and compare; in order."""
     work = partial(judge_batch, least=least)
-    if jobs == 1:
-        yield from chain.from_iterable(work(model, batch) for batch in batches(gold))
-        return
     with Pool(jobs, Parcel.open, Parcel(model)) as pool:
         yield from chain.from_iterable(pool.stream(work, batches(gold)))
 

@@ -36,9 +36,6 @@ TEMPERATURES: Floats = 2.0 ** (np.arange(-8, 17) / 8)  # from 1/2 to 4
 def squared_errors(model: Parser, gold: Iterable[Tree], jobs: Jobs = 1) -> Iterator[Floats]:
     """[temperatures] the squared error of each sentence's constituents, but for what no temperature changes; NaN where
     the model derives nothing."""
-    if jobs == 1:
-        yield from chain.from_iterable(_errors_of_batch(model, batch) for batch in batches(gold))
-        return
     with Pool(jobs, Parcel.open, Parcel(model)) as pool:
         yield from chain.from_iterable(pool.stream(_errors_of_batch, batches(gold)))
 
