@@ -21,7 +21,7 @@ STOREYS = (
     ("learning",),
     ("kinds",),
     ("experiments",),
-    ("compare", "importers", "best", "bulk"),
+    ("compare", "importers", "best", "bulk", "web"),
     ("cli",),
 )
 ASIDE = {"scoring": {"text"}, "report": set[str]()}  # what they see; seen from kinds up
