@@ -1,0 +1,401 @@
+// The page: text in, trees out.
+
+import { ask, Refused } from "./api.js";
+import { asList, draw } from "./drawing.js";
+import { dismiss, inspect, spanOf } from "./inspector.js";
+import { download, takeAway } from "./takeaway.js";
+import { differences, keyOf, percent, readTree, textOf } from "./trees.js";
+import { walk } from "./walking.js";
+
+const find = (id) => document.getElementById(id);
+const make = (name, properties = {}, ...children) => {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+};
+
+const WAIT = 250; // milliseconds without a key after which the text is parsed
+const READINGS = 6;
+const LEAST = 0.001; // probability of a reading that is worth the reader's time
+const EXAMPLES = [
+  "The old man saw the girl with the telescope.",
+  "Time flies like an arrow. Fruit flies like a banana.",
+  "While the man hunted the deer ran into the woods.",
+];
+
+const state = {
+  models: new Map(), // what /models says, by name
+  saves: false,
+  sentences: [], // what is shown of each: { tokens, parses, surprisal, beside, rank, brackets, past }
+  chosen: 0,
+};
+const decisions = new Map(); // by model and words: brackets and what they were before, kept while the text changes
+let asking = new AbortController();
+let shown = null; // the drawing that is at hand: { svg, tree, parse, walker }
+
+const current = () => state.sentences[state.chosen];
+const model = () => state.models.get(find("model").value);
+
+// -- from text to sentences
+
+async function readText() {
+  asking.abort();
+  asking = new AbortController();
+  const { signal } = asking;
+  const text = find("text").value;
+  fitText();
+  remember();
+  if (!text.trim()) {
+    state.sentences = [];
+    showAll();
+    return;
+  }
+  await telling(async () => {
+    const { sentences } = await ask("/parse", { text, model: model().name }, signal);
+    state.sentences = sentences.map(asSentence);
+    state.chosen = Math.min(state.chosen, Math.max(0, sentences.length - 1));
+    showAll();
+    if (sentences.length) await lookCloser(signal);
+  });
+}
+
+function asSentence(parse) {
+  const key = `${model().name} ${parse.tokens.join(" ")}`;
+  if (!decisions.has(key)) decisions.set(key, { brackets: [], past: [] });
+  return { tokens: parse.tokens, parses: [parse], rank: 0, known: decisions.get(key) };
+}
+
+// What is asked of the chosen sentence alone.
+async function lookCloser(signal = asking.signal) {
+  const sentence = current();
+  const asked = { sentences: [sentence.tokens], constraints: [sentence.known.brackets] };
+  const best = await ask("/kbest", { ...asked, model: model().name, k: READINGS }, signal);
+  sentence.parses = best.sentences[0].parses.filter((one, rank) => !rank || one.probability >= LEAST);
+  sentence.rank = 0;
+  showSentence();
+  await Promise.all([askBeside(sentence, asked, signal), askSurprisal(sentence, signal)]);
+  showSentence();
+}
+
+async function askBeside(sentence, asked, signal) {
+  const name = find("beside").value;
+  sentence.beside = null;
+  if (!name) return;
+  const answer = await ask("/parse", { ...asked, model: name }, signal);
+  sentence.beside = { name, parse: answer.sentences[0] };
+}
+
+async function askSurprisal(sentence, signal) {
+  if (!model().surprisal || sentence.surprisal || sentence.tokens.length > state.limits.surprisal_words) return;
+  const answer = await ask("/surprisal", { sentences: [sentence.tokens], model: model().name }, signal);
+  sentence.surprisal = answer.sentences[0].surprisal;
+}
+
+// Does something that asks the server, and tells what goes wrong.
+async function telling(work) {
+  find("status").textContent = "";
+  const slow = setTimeout(() => { find("status").textContent = "Parsing…"; }, 400);
+  try {
+    await work();
+    clearTimeout(slow);
+    find("status").textContent = "";
+  } catch (error) {
+    clearTimeout(slow);
+    if (error.name === "AbortError") return;
+    if (!(error instanceof Refused)) throw error;
+    find("status").textContent = error.message;
+  }
+}
+
+// -- what is shown
+
+function showAll() {
+  const any = state.sentences.length > 0;
+  find("work").hidden = !any;
+  find("empty").hidden = any || find("text").value.trim() !== "";
+  showSentences();
+  if (any) showSentence();
+}
+
+function showSentences() {
+  find("sentences").hidden = state.sentences.length < 2;
+  const items = state.sentences.map((sentence, number) => {
+    const button = make("button", { type: "button", dir: "auto" }, sentence.tokens.join(" "));
+    if (number === state.chosen) button.setAttribute("aria-current", "true");
+    button.addEventListener("click", () => choose(number));
+    return make("li", {}, button);
+  });
+  find("sentences").querySelector("ol").replaceChildren(...items);
+}
+
+function choose(number) {
+  state.chosen = number;
+  remember();
+  showAll();
+  find("sentences").querySelector("[aria-current]")?.focus();
+  telling(() => lookCloser());
+}
+
+function showSentence() {
+  const sentence = current();
+  const parse = sentence.parses[sentence.rank];
+  dismiss();
+  const trees = sentence.parses.map((one) => readTree(one.tree, sentence.tokens, one.constituents));
+  showNotice(parse);
+  showKnown(sentence);
+  showFigures(sentence, parse, trees);
+  showReadings(sentence, trees);
+  find("list").replaceChildren(asList(trees[sentence.rank]));
+}
+
+function showNotice(parse) {
+  const unknown = parse.unknown.map((place) => parse.tokens[place]);
+  const parts = [];
+  if (parse.status !== "ok") parts.push(`${parse.reason}.`);
+  if (unknown.length > parse.tokens.length / 2) parts.push("The model never saw most of these words: expect a guess.");
+  find("notice").hidden = parts.length === 0;
+  find("notice").textContent = parts.join(" ");
+}
+
+function showFigures(sentence, parse, trees) {
+  const { rank, surprisal, beside, known } = sentence;
+  const tree = trees[rank];
+  const other = beside && readTree(beside.parse.tree, sentence.tokens, beside.parse.constituents);
+  const against = other ?? (rank ? trees[0] : null);
+  const told = { surprisal, brackets: known.brackets, unknown: parse.unknown, marked: against ? differences(tree, against) : [] };
+  const svg = draw(tree, told);
+  const figures = [figure(svg, beside ? model().name : "", parse, legend(parse, surprisal))];
+  if (other) {
+    const theirs = draw(other, { marked: differences(other, tree), name: `Tree by ${beside.name}` });
+    walk(theirs, other, () => {});
+    figures.push(figure(theirs, beside.name, beside.parse));
+  }
+  find("figures").replaceChildren(...figures);
+  for (const one of figures) centre(one.firstChild);
+  shown = { svg, tree, parse, walker: walk(svg, tree, inspectAt) };
+}
+
+const likelihood = ({ probability }) => (probability === null ? [] : [`${percent(probability)} likely`]);
+
+// What the signs below the words mean, where there are any.
+function legend(parse, surprisal) {
+  return [
+    ...(surprisal ? ["bars: surprisal in nats"] : []),
+    ...(parse.unknown.length ? ["slanted: new to the model"] : []),
+  ];
+}
+
+function figure(svg, name, parse, notes = []) {
+  const caption = make("figcaption");
+  if (name) caption.append(make("b", {}, name), " ");
+  const told = [...likelihood(parse), ...notes];
+  caption.append(told.join(" · "));
+  return make("figure", {}, make("div", { className: "scroll" }, svg), caption);
+}
+
+// A tree that is too wide is first seen at its top, which is in the middle.
+function centre(scroll) {
+  scroll.scrollLeft = (scroll.scrollWidth - scroll.clientWidth) / 2;
+}
+
+function showReadings(sentence, trees) {
+  const items = sentence.parses.map((parse, rank) => reading(sentence, parse, rank, trees));
+  find("readings").querySelector("ol").replaceChildren(...items);
+  find("readings").hidden = sentence.parses.length < 2;
+}
+
+function reading(sentence, parse, rank, trees) {
+  const own = rank ? differences(trees[rank], trees[0]) : [];
+  const meter = make("meter", { min: 0, max: 1, value: parse.probability ?? 0 });
+  meter.setAttribute("aria-hidden", "true");
+  const thumb = draw(trees[rank], { marked: own });
+  thumb.classList.add("thumb");
+  thumb.setAttribute("aria-hidden", "true");
+  for (const node of thumb.querySelectorAll(".node")) node.removeAttribute("tabindex");
+  const head = make("span", { className: "head" }, make("b", {}, percent(parse.probability)), meter);
+  const button = make("button", { type: "button" }, head, thumb, make("span", { className: "apart" }, apart(own, rank)));
+  button.setAttribute("aria-pressed", String(rank === sentence.rank));
+  button.addEventListener("click", () => {
+    sentence.rank = rank;
+    showSentence();
+    find("readings").querySelectorAll("button")[rank].focus();
+  });
+  return make("li", {}, button);
+}
+
+// In words, what a reading has that the best one has not.
+function apart(own, rank) {
+  if (!rank) return "the best";
+  const largest = own.filter((node) => node.word === undefined || own.length === 1);
+  const [first] = largest.length ? largest : own;
+  return first ? `${first.label}: ${textOf(first)}` : "the same phrases, other steps between";
+}
+
+// -- what the reader decides
+
+function inspectAt(node, other, quietly = false) {
+  const span = spanOf(shown.tree, node, other);
+  const group = shown.svg.querySelectorAll(".node")[node.place];
+  const stage = find("stage").getBoundingClientRect();
+  const box = group.querySelector(".ground").getBoundingClientRect();
+  const place = { x: box.left + box.width / 2 - stage.left, y: box.bottom - stage.top + 8, width: stage.width };
+  const labels = node.word !== undefined && !other ? model().tags : model().phrases;
+  const { walker } = shown;
+  inspect(span, labels, place, {
+    decided: (brackets) => decide(brackets, node.place),
+    left: () => walker.focus(node.place),
+    focus: !quietly,
+  });
+}
+
+const same = (one, other) => keyOf(one) === keyOf(other);
+
+function decide(brackets, place) {
+  const { known } = current();
+  known.past.push(known.brackets);
+  const replaced = known.brackets.filter((one) => !brackets.some((other) => same(one, other)));
+  known.brackets = [...replaced, ...brackets];
+  again(place);
+}
+
+function undo() {
+  const { known } = current();
+  if (!known.past.length) return;
+  known.brackets = known.past.pop();
+  again();
+}
+
+// Parses the sentence again under what is known of it.
+function again(place = 0) {
+  current().beside = null;
+  telling(async () => {
+    try {
+      await lookCloser();
+    } catch (error) {
+      if (error instanceof Refused) {
+        current().known.brackets = current().known.past.pop() ?? [];
+        showSentence();
+      }
+      throw error;
+    } finally {
+      shown?.walker.focus(place);
+    }
+  });
+}
+
+function showKnown({ known, tokens }) {
+  find("known").hidden = !known.brackets.length && !known.past.length;
+  find("undo").disabled = !known.past.length;
+  const items = known.brackets.map((one) => {
+    const words = tokens.slice(one.start, one.end).join(" ");
+    const sign = make("span", { className: "sign" }, one.forbidden ? "not" : "keep");
+    const drop = make("button", { type: "button", className: "drop", ariaLabel: `Drop: ${one.label ?? "phrase"} ${words}` }, "×");
+    drop.addEventListener("click", () => {
+      known.past.push(known.brackets);
+      known.brackets = known.brackets.filter((other) => other !== one);
+      again();
+    });
+    const label = make("b", {}, one.label ?? "phrase");
+    return make("li", { className: one.forbidden ? "forbidden" : "kept" }, sign, label, make("bdi", {}, words), drop);
+  });
+  find("known").querySelector("ul").replaceChildren(...items);
+}
+
+async function save() {
+  if (!state.saves) {
+    download("tree.mrg", `${shown.parse.tree}\n`, "text/plain");
+    return;
+  }
+  await telling(async () => {
+    const { saved } = await ask("/save", { tree: shown.parse.tree });
+    setTimeout(() => { find("status").textContent = `Saved: ${saved} ${saved === 1 ? "tree" : "trees"} so far.`; });
+  });
+}
+
+// -- the link that holds it all
+
+function fragment() {
+  const parts = new URLSearchParams({ text: find("text").value, model: find("model").value });
+  if (find("beside").value) parts.set("beside", find("beside").value);
+  if (state.chosen) parts.set("sentence", state.chosen + 1);
+  return `#${parts}`;
+}
+
+function remember() {
+  history.replaceState(null, "", find("text").value.trim() ? fragment() : location.pathname);
+}
+
+function recall() {
+  const parts = new URLSearchParams(location.hash.slice(1));
+  if (state.models.has(parts.get("model"))) find("model").value = parts.get("model");
+  if (state.models.has(parts.get("beside"))) find("beside").value = parts.get("beside");
+  state.chosen = Math.max(0, Number(parts.get("sentence") ?? 1) - 1) || 0;
+  const example = find("model").value === "english" ? EXAMPLES[0] : "";
+  find("text").value = parts.get("text") ?? example;
+  return readText();
+}
+
+async function copyLink() {
+  remember();
+  try {
+    await navigator.clipboard.writeText(location.href);
+    find("status").textContent = "The link is copied.";
+  } catch {
+    find("status").textContent = "The link is in the address bar.";
+  }
+}
+
+// -- the beginning
+
+function fitText() {
+  const text = find("text");
+  text.style.height = "auto";
+  text.style.height = `${text.scrollHeight + 2}px`;
+}
+
+function after(wait, work) {
+  let timer;
+  return () => {
+    clearTimeout(timer);
+    timer = setTimeout(work, wait);
+  };
+}
+
+function listen() {
+  find("text").addEventListener("input", after(WAIT, readText));
+  find("text").addEventListener("input", fitText);
+  for (const id of ["model", "beside"]) find(id).addEventListener("change", readText);
+  find("undo").addEventListener("click", undo);
+  find("save").addEventListener("click", save);
+  find("link").addEventListener("click", copyLink);
+  for (const button of document.querySelectorAll("[data-away]")) {
+    button.addEventListener("click", () => telling(() => takeAway(button.dataset.away, shown.parse, shown.svg)));
+  }
+  window.addEventListener("hashchange", recall);
+  window.addEventListener("resize", fitText);
+}
+
+async function begin() {
+  const told = await ask("/models");
+  state.saves = told.saves;
+  state.limits = told.limits;
+  const parsers = told.models.filter((one) => one.parses);
+  for (const one of parsers) {
+    state.models.set(one.name, one);
+    for (const id of ["model", "beside"]) find(id).append(make("option", { value: one.name, title: one.summary }, one.name));
+  }
+  if (state.models.has(told.default)) find("model").value = told.default;
+  find("save").textContent = told.saves ? "Save tree" : "Download tree";
+  find("examples").append(...EXAMPLES.map((text) => {
+    const button = make("button", { type: "button" }, text);
+    button.addEventListener("click", () => {
+      find("text").value = text;
+      readText();
+    });
+    return make("li", {}, button);
+  }));
+  listen();
+  await recall();
+}
+
+telling(begin);
