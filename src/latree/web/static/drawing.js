@@ -1,6 +1,6 @@
 // Draws trees as SVG: words in a row at the bottom, phrases centred over their children, as in a paper.
 
-import { nodesOf, percent, readsLeftwards, textOf } from "./trees.js";
+import { ALIKE, nodesOf, percent, readsLeftwards, textOf } from "./trees.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const FONTS = { label: "500 15px", word: "18px", small: "11px" };
@@ -11,6 +11,7 @@ const MOST = 72;
 const PILL = 24; // the height of what is behind a label
 const BAR = 30; // the height of the largest surprisal that is drawn in full
 const LARGEST = 15; // nats
+const SMALLEST = 0.66; // of a picture's size
 
 const pen = document.createElement("canvas").getContext("2d");
 let families = null;
@@ -77,7 +78,7 @@ function levelsOf(nodes) {
   return levels;
 }
 
-// A picture of the tree.  `told` may have: marked, the nodes that stand out; surprisal, a number for every word;
+// A picture of the tree.  `told` may have: apart, its `differences` from another; surprisal, a number for every word;
 // brackets, what is known of the tree; name, what it is a picture of.
 export function draw(tree, told = {}) {
   const nodes = nodesOf(tree);
@@ -87,7 +88,7 @@ export function draw(tree, told = {}) {
   const bottom = levels[levels.length - 1];
   for (const node of nodes) Object.assign(node, { y: levels[node.depth], bottom });
   const height = bottom + 14 + (told.surprisal ? BAR + 20 : 0);
-  const marked = new Set(told.marked ?? []);
+  const apart = told.apart ?? ALIKE;
   const box = `-6 -4 ${Math.ceil(tree.width + 12)} ${Math.ceil(height + 8)}`;
   return element(
     "svg",
@@ -95,25 +96,25 @@ export function draw(tree, told = {}) {
       class: "tree", viewBox: box, width: tree.width + 12, height: height + 8, role: "group",
       "aria-label": told.name ?? `Tree of: ${textOf(tree)}`,
     },
-    element("g", { class: "branches", "aria-hidden": "true" }, ...nodes.flatMap((node) => branches(node, marked))),
-    ...nodes.map((node) => nodeGroup(node, told, marked)),
+    element("g", { class: "branches", "aria-hidden": "true" }, ...nodes.flatMap((node) => branches(node, apart))),
+    ...nodes.map((node) => nodeGroup(node, told, apart)),
   );
 }
 
-function branches(node, marked) {
+function branches(node, apart) {
   const down = node.y + PILL / 2 - 1;
   const lines = node.row.map((child) => element("line", {
     x1: node.x, y1: down, x2: child.x, y2: child.y - PILL / 2 + 1,
-    class: marked.has(child) || marked.has(node) ? "marked" : undefined,
+    class: apart.branches.has(child) ? "marked" : undefined,
   }));
   if (node.word === undefined) return lines;
   return [element("line", { class: "stem", x1: node.x, y1: down, x2: node.x, y2: node.bottom - 16 })];
 }
 
-function nodeGroup(node, told, marked) {
+function nodeGroup(node, told, apart) {
   const isTag = node.word !== undefined;
   const classes = ["node", isTag ? "tag" : "phrase", ...decided(node, told.brackets ?? [])];
-  if (marked.has(node)) classes.push("marked");
+  if (apart.nodes.has(node)) classes.push("marked");
   const sure = node.probability === undefined || node.probability > 0.995;
   if (!isTag && !sure) classes.push("unsure");
   const group = element("g", {
@@ -165,6 +166,14 @@ function spoken(node, told) {
   const nats = node.word === undefined ? undefined : told.surprisal?.[node.start];
   if (nats !== undefined && nats !== null) parts.push(`surprisal ${nats.toFixed(1)}`);
   return [...parts, ...decided(node, told.brackets ?? [])].join(", ");
+}
+
+// Makes a picture smaller where there is little room, as long as it can be read.
+export function fit(svg, room) {
+  const { width, height } = svg.viewBox.baseVal;
+  const scale = Math.min(1, Math.max(SMALLEST, room / width));
+  svg.setAttribute("width", Math.floor(width * scale));
+  svg.setAttribute("height", Math.ceil(height * scale));
 }
 
 // The tree as nested lists, for whoever reads rather than looks.

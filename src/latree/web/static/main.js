@@ -1,10 +1,10 @@
 // The page: text in, trees out.
 
 import { ask, Refused } from "./api.js";
-import { asList, draw } from "./drawing.js";
+import { asList, draw, fit } from "./drawing.js";
 import { dismiss, inspect, spanOf } from "./inspector.js";
 import { download, takeAway } from "./takeaway.js";
-import { differences, keyOf, percent, readTree, textOf } from "./trees.js";
+import { ALIKE, differences, keyOf, nodesOf, percent, readTree, textOf } from "./trees.js";
 import { walk } from "./walking.js";
 
 const find = (id) => document.getElementById(id);
@@ -162,16 +162,16 @@ function showFigures(sentence, parse, trees) {
   const tree = trees[rank];
   const other = beside && readTree(beside.parse.tree, sentence.tokens, beside.parse.constituents);
   const against = other ?? (rank ? trees[0] : null);
-  const told = { surprisal, brackets: known.brackets, unknown: parse.unknown, marked: against ? differences(tree, against) : [] };
-  const svg = draw(tree, told);
+  const apart = against ? differences(tree, against) : ALIKE;
+  const svg = draw(tree, { surprisal, brackets: known.brackets, unknown: parse.unknown, apart });
   const figures = [figure(svg, beside ? model().name : "", parse, legend(parse, surprisal))];
   if (other) {
-    const theirs = draw(other, { marked: differences(other, tree), name: `Tree by ${beside.name}` });
+    const theirs = draw(other, { apart: differences(other, tree), name: `Tree by ${beside.name}` });
     walk(theirs, other, () => {});
     figures.push(figure(theirs, beside.name, beside.parse));
   }
   find("figures").replaceChildren(...figures);
-  for (const one of figures) centre(one.firstChild);
+  for (const one of figures) fitIn(one);
   shown = { svg, tree, parse, walker: walk(svg, tree, inspectAt) };
 }
 
@@ -193,8 +193,10 @@ function figure(svg, name, parse, notes = []) {
   return make("figure", {}, make("div", { className: "scroll" }, svg), caption);
 }
 
-// A tree that is too wide is first seen at its top, which is in the middle.
-function centre(scroll) {
+// Fits a picture into its room; one that is still too wide is first seen at its top, which is in the middle.
+function fitIn(picture) {
+  const scroll = picture.firstChild;
+  fit(scroll.firstChild, find("figures").clientWidth);
   scroll.scrollLeft = (scroll.scrollWidth - scroll.clientWidth) / 2;
 }
 
@@ -205,15 +207,15 @@ function showReadings(sentence, trees) {
 }
 
 function reading(sentence, parse, rank, trees) {
-  const own = rank ? differences(trees[rank], trees[0]) : [];
+  const own = rank ? differences(trees[rank], trees[0]) : ALIKE;
   const meter = make("meter", { min: 0, max: 1, value: parse.probability ?? 0 });
   meter.setAttribute("aria-hidden", "true");
-  const thumb = draw(trees[rank], { marked: own });
+  const thumb = draw(trees[rank], { apart: own });
   thumb.classList.add("thumb");
   thumb.setAttribute("aria-hidden", "true");
   for (const node of thumb.querySelectorAll(".node")) node.removeAttribute("tabindex");
   const head = make("span", { className: "head" }, make("b", {}, percent(parse.probability)), meter);
-  const button = make("button", { type: "button" }, head, thumb, make("span", { className: "apart" }, apart(own, rank)));
+  const button = make("button", { type: "button" }, head, thumb, make("span", { className: "apart" }, inWords(rank, trees)));
   button.setAttribute("aria-pressed", String(rank === sentence.rank));
   button.addEventListener("click", () => {
     sentence.rank = rank;
@@ -223,12 +225,15 @@ function reading(sentence, parse, rank, trees) {
   return make("li", {}, button);
 }
 
-// In words, what a reading has that the best one has not.
-function apart(own, rank) {
+// What tells a reading from the best one: the largest phrase that it has, or else lacks.
+function inWords(rank, trees) {
   if (!rank) return "the best";
-  const largest = own.filter((node) => node.word === undefined || own.length === 1);
-  const [first] = largest.length ? largest : own;
-  return first ? `${first.label}: ${textOf(first)}` : "the same phrases, other steps between";
+  const told = (tree, other) => {
+    const { nodes } = differences(tree, other);
+    const [first] = nodesOf(tree).filter((node) => nodes.has(node));
+    return first && `${first.label}: ${textOf(first)}`;
+  };
+  return told(trees[rank], trees[0]) ?? `without ${told(trees[0], trees[rank])}`;
 }
 
 // -- what the reader decides
@@ -372,7 +377,10 @@ function listen() {
     button.addEventListener("click", () => telling(() => takeAway(button.dataset.away, shown.parse, shown.svg)));
   }
   window.addEventListener("hashchange", recall);
-  window.addEventListener("resize", fitText);
+  window.addEventListener("resize", after(WAIT, () => {
+    fitText();
+    for (const one of find("figures").children) fitIn(one);
+  }));
 }
 
 async function begin() {

@@ -33,6 +33,8 @@ export function standalone(svg) {
     for (const name of ["class", "tabindex", "role", "data-place", "aria-label", "aria-hidden"]) one.removeAttribute(name);
   }
   copy.removeAttribute("class");
+  copy.setAttribute("width", copy.viewBox.baseVal.width);
+  copy.setAttribute("height", copy.viewBox.baseVal.height);
   copy.setAttribute("role", "img");
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   return new XMLSerializer().serializeToString(copy);

@@ -50,11 +50,18 @@ export function keyOf(node) {
   return `${node.label} ${node.start} ${node.end}`;
 }
 
-// The nodes of a tree that another one lacks.
+// What a tree has that another one has not: new nodes, and branches to nodes that hang elsewhere there.
 export function differences(tree, other) {
+  const branch = (node) => `${keyOf(node)} under ${node.parent ? keyOf(node.parent) : ""}`;
   const theirs = new Set(nodesOf(other).map(keyOf));
-  return nodesOf(tree).filter((node) => !theirs.has(keyOf(node)));
+  const branches = new Set(nodesOf(other).map(branch));
+  return {
+    nodes: new Set(nodesOf(tree).filter((node) => !theirs.has(keyOf(node)))),
+    branches: new Set(nodesOf(tree).filter((node) => !branches.has(branch(node)))),
+  };
 }
+
+export const ALIKE = { nodes: new Set(), branches: new Set() };
 
 const LEFTWARDS = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;
 const LETTER = /\p{L}/u;
