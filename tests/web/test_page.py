@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 from latree.kinds.registry import load
@@ -117,9 +118,11 @@ def test_what_is_taken_away(page: Page) -> None:
     page.type(GIVE)
     for kind in ("svg", "png", "tex", "mrg", "json"):
         page.one(f"[data-away={kind}]").click()
-        file = page.downloads / f"tree.{kind}"
-        page.until(lambda file=file: file.exists() and file.stat().st_size)
-        check_file(file, page.labels())
+        check_file(page.until(partial(written, page.downloads / f"tree.{kind}")), page.labels())
+
+
+def written(file: Path) -> Path | None:
+    return file if file.exists() and file.stat().st_size else None
 
 
 def check_file(file: Path, phrases: list[str]) -> None:

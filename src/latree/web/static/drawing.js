@@ -11,7 +11,8 @@ const MOST = 72;
 const PILL = 24; // the height of what is behind a label
 const BAR = 30; // the height of the largest surprisal that is drawn in full
 const LARGEST = 15; // nats
-const SMALLEST = 0.66; // of a picture's size
+const SMALLEST = 0.62; // of a picture's size
+const SCROLLED = 0.85;
 
 const pen = document.createElement("canvas").getContext("2d");
 let families = null;
@@ -117,17 +118,15 @@ function nodeGroup(node, told, apart) {
   if (apart.nodes.has(node)) classes.push("marked");
   const sure = node.probability === undefined || node.probability > 0.995;
   if (!isTag && !sure) classes.push("unsure");
-  const group = element("g", {
-    class: classes.join(" "), role: "button", tabindex: "-1", "data-place": node.place,
-    "aria-label": spoken(node, told),
-  });
-  group.append(...pill(node), element("text", { class: "label", x: node.x, y: node.y + 5 }, node.label));
+  const label = element("text", { class: "label", x: node.x, y: node.y + 5 }, node.label);
+  const seen = element("g", { "aria-hidden": "true" }, element("title", {}, hovered(node)), ...pill(node), label);
   if (!isTag && !sure) {
     const beside = { class: "percent", x: node.x + widthOf(node.label, "label") / 2 + 10, y: node.y - 7 };
-    group.append(element("text", beside, percent(node.probability)));
+    seen.append(element("text", beside, percent(node.probability)));
   }
-  if (isTag) group.append(...wordAt(node, told));
-  return group;
+  if (isTag) seen.append(...wordAt(node, told));
+  const heard = { role: "button", tabindex: "-1", "aria-label": spoken(node, told) };
+  return element("g", { class: classes.join(" "), "data-place": node.place, ...heard }, seen);
 }
 
 function pill(node) {
@@ -160,6 +159,11 @@ function decided(node, brackets) {
   return named.map((one) => (one.forbidden ? "forbidden" : "kept"));
 }
 
+function hovered(node) {
+  const likely = node.probability === undefined ? "" : `\nprobability ${node.probability.toPrecision(4)}`;
+  return `${node.label}: ${node.word ?? textOf(node)}${likely}`;
+}
+
 function spoken(node, told) {
   const parts = [node.label, node.word ?? textOf(node)];
   if (node.probability !== undefined) parts.push(`probability ${percent(node.probability)}`);
@@ -168,10 +172,15 @@ function spoken(node, told) {
   return [...parts, ...decided(node, told.brackets ?? [])].join(", ");
 }
 
-// Makes a picture smaller where there is little room, as long as it can be read.
+// Whether a picture fits into a room, made smaller perhaps, but so that it can be read.
+export function fits(svg, room) {
+  return room / svg.viewBox.baseVal.width >= SMALLEST;
+}
+
+// Makes a picture as small as its room, where it fits; else whoever looks at it scrolls.
 export function fit(svg, room) {
   const { width, height } = svg.viewBox.baseVal;
-  const scale = Math.min(1, Math.max(SMALLEST, room / width));
+  const scale = fits(svg, room) ? Math.min(1, room / width) : SCROLLED;
   svg.setAttribute("width", Math.floor(width * scale));
   svg.setAttribute("height", Math.ceil(height * scale));
 }

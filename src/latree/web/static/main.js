@@ -1,7 +1,7 @@
 // The page: text in, trees out.
 
 import { ask, Refused } from "./api.js";
-import { asList, draw, fit } from "./drawing.js";
+import { asList, draw, fit, fits } from "./drawing.js";
 import { dismiss, inspect, spanOf } from "./inspector.js";
 import { download, takeAway } from "./takeaway.js";
 import { ALIKE, differences, keyOf, nodesOf, percent, readTree, textOf } from "./trees.js";
@@ -145,6 +145,7 @@ function showSentence() {
   showKnown(sentence);
   showFigures(sentence, parse, trees);
   showReadings(sentence, trees);
+  fitPictures();
   find("list").replaceChildren(asList(trees[sentence.rank]));
 }
 
@@ -171,7 +172,6 @@ function showFigures(sentence, parse, trees) {
     figures.push(figure(theirs, beside.name, beside.parse));
   }
   find("figures").replaceChildren(...figures);
-  for (const one of figures) fitIn(one);
   shown = { svg, tree, parse, walker: walk(svg, tree, inspectAt) };
 }
 
@@ -193,11 +193,18 @@ function figure(svg, name, parse, notes = []) {
   return make("figure", {}, make("div", { className: "scroll" }, svg), caption);
 }
 
-// Fits a picture into its room; one that is still too wide is first seen at its top, which is in the middle.
-function fitIn(picture) {
-  const scroll = picture.firstChild;
-  fit(scroll.firstChild, find("figures").clientWidth);
-  scroll.scrollLeft = (scroll.scrollWidth - scroll.clientWidth) / 2;
+// Fits pictures into their room, which is wider where the readings stand below instead of beside.  One that is still
+// too wide is first seen at its top.
+function fitPictures() {
+  const pictures = [...find("figures").querySelectorAll(".tree")];
+  find("work").classList.remove("wide");
+  find("work").classList.toggle("wide", !pictures.every((svg) => fits(svg, find("figures").clientWidth)));
+  for (const svg of pictures) {
+    fit(svg, find("figures").clientWidth);
+    const scroll = svg.parentElement;
+    const top = svg.querySelector(".ground").getBoundingClientRect();
+    scroll.scrollLeft += top.left - scroll.getBoundingClientRect().left - scroll.clientWidth / 2;
+  }
 }
 
 function showReadings(sentence, trees) {
@@ -379,7 +386,7 @@ function listen() {
   window.addEventListener("hashchange", recall);
   window.addEventListener("resize", after(WAIT, () => {
     fitText();
-    for (const one of find("figures").children) fitIn(one);
+    if (shown) fitPictures();
   }));
 }
 
