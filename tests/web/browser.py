@@ -72,13 +72,12 @@ class Page:
     def labels(self, classes: str = "") -> list[str]:
         """The labels of the tree's phrases, with their words."""
         script = """return [...document.querySelectorAll(`#figures figure:first-child .phrase${arguments[0]}`)]
-            .map((one) => one.getAttribute("aria-label").split(", ").slice(0, 2).join(": "))"""
+            .map((one) => `${one.querySelector(".label").textContent}: ${one.getAttribute("aria-label").split(", ")[1]}`)"""
         return [str(label) for label in self.run(script, classes)]
 
     def phrase(self, label: str) -> Any:
         """The phrase with this label and these words."""
-        wanted = label.replace(": ", ", ")
-        return self.one(f'#figures figure:first-child .phrase[aria-label^="{wanted},"]')
+        return self.all("#figures figure:first-child .phrase")[self.labels().index(label)]
 
     def press(self, *keys: str) -> None:
         """Press keys where the focus is."""

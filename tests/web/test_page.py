@@ -148,6 +148,7 @@ def test_without_a_mouse(page: Page) -> None:
     page.until(lambda: page.focused().startswith("S, "))
     page.press(DOWN)
     assert page.focused().startswith("NP, the teachers")
+    assert page.text("#told").startswith("NP: the teachers · probability 1.000")
     page.press(RIGHT)
     assert page.focused().startswith("VP, ")
     page.press(ENTER)

@@ -112,19 +112,21 @@ function branches(node, apart) {
   return [element("line", { class: "stem", x1: node.x, y1: down, x2: node.x, y2: node.bottom - 16 })];
 }
 
+const isSure = (node) => node.probability === undefined || node.probability > 0.995;
+
 function nodeGroup(node, told, apart) {
   const isTag = node.word !== undefined;
   const classes = ["node", isTag ? "tag" : "phrase", ...decided(node, told.brackets ?? [])];
   if (apart.nodes.has(node)) classes.push("marked");
-  const sure = node.probability === undefined || node.probability > 0.995;
+  const sure = isSure(node);
   if (!isTag && !sure) classes.push("unsure");
   const label = element("text", { class: "label", x: node.x, y: node.y + 5 }, node.label);
-  const seen = element("g", { "aria-hidden": "true" }, element("title", {}, hovered(node)), ...pill(node), label);
+  const seen = element("g", { "aria-hidden": "true" }, ...pill(node), label);
   if (!isTag && !sure) {
     const beside = { class: "percent", x: node.x + widthOf(node.label, "label") / 2 + 10, y: node.y - 7 };
-    seen.append(element("text", beside, percent(node.probability)));
+    seen.append(" ", element("text", beside, percent(node.probability)));
   }
-  if (isTag) seen.append(...wordAt(node, told));
+  if (isTag) seen.append(...wordAt(node, told).flatMap((part) => [" ", part]));
   const heard = { role: "button", tabindex: "-1", "aria-label": spoken(node, told) };
   return element("g", { class: classes.join(" "), "data-place": node.place, ...heard }, seen);
 }
@@ -159,17 +161,13 @@ function decided(node, brackets) {
   return named.map((one) => (one.forbidden ? "forbidden" : "kept"));
 }
 
-function hovered(node) {
-  const likely = node.probability === undefined ? "" : `\nprobability ${node.probability.toPrecision(4)}`;
-  return `${node.label}: ${node.word ?? textOf(node)}${likely}`;
-}
-
+// What a screen reader says: it begins with what is seen, in the same order.
 function spoken(node, told) {
-  const parts = [node.label, node.word ?? textOf(node)];
-  if (node.probability !== undefined) parts.push(`probability ${percent(node.probability)}`);
   const nats = node.word === undefined ? undefined : told.surprisal?.[node.start];
-  if (nats !== undefined && nats !== null) parts.push(`surprisal ${nats.toFixed(1)}`);
-  return [...parts, ...decided(node, told.brackets ?? [])].join(", ");
+  const surprising = nats === undefined || nats === null ? "" : ` ${nats.toFixed(1)} nats`;
+  const likely = isSure(node) ? "" : ` ${percent(node.probability)}`;
+  const named = node.word === undefined ? [node.label + likely, textOf(node)] : [`${node.label} ${node.word}${surprising}`];
+  return [...named, ...decided(node, told.brackets ?? [])].join(", ");
 }
 
 // Whether a picture fits into a room, made smaller perhaps, but so that it can be read.

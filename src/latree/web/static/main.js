@@ -168,11 +168,11 @@ function showFigures(sentence, parse, trees) {
   const figures = [figure(svg, beside ? model().name : "", parse, legend(parse, surprisal))];
   if (other) {
     const theirs = draw(other, { apart: differences(other, tree), name: `Tree by ${beside.name}` });
-    walk(theirs, other, () => {});
     figures.push(figure(theirs, beside.name, beside.parse));
+    walk(theirs, other, () => {}, tell);
   }
   find("figures").replaceChildren(...figures);
-  shown = { svg, tree, parse, walker: walk(svg, tree, inspectAt) };
+  shown = { svg, tree, parse, walker: walk(svg, tree, inspectAt, tell) };
 }
 
 const likelihood = ({ probability }) => (probability === null ? [] : [`${percent(probability)} likely`]);
@@ -241,6 +241,22 @@ function inWords(rank, trees) {
     return first && `${first.label}: ${textOf(first)}`;
   };
   return told(trees[rank], trees[0]) ?? `without ${told(trees[0], trees[rank])}`;
+}
+
+// Tells of the node under the pointer or the focus, in place of the hint.
+function tell(node) {
+  find("told").textContent = node ? sayAll(node) : "";
+  find("told").hidden = !node;
+  find("hint").hidden = Boolean(node);
+}
+
+function sayAll(node) {
+  const nats = node.word === undefined ? null : current().surprisal?.[node.start];
+  return [
+    `${node.label}: ${node.word ?? textOf(node)}`,
+    ...(node.probability === undefined ? [] : [`probability ${node.probability.toPrecision(4)}`]),
+    ...(nats === null || nats === undefined ? [] : [`surprisal ${nats.toFixed(2)} nats`]),
+  ].join(" · ");
 }
 
 // -- what the reader decides

@@ -2,8 +2,9 @@
 
 import { nodesOf, readsLeftwards, textOf } from "./trees.js";
 
-// `chosen(node, other)` is called for a click or Enter; `other` is the node before, where Shift was held.
-export function walk(svg, tree, chosen) {
+// `chosen(node, other)` is called for a click or Enter; `other` is the node before, where Shift was held.  `seen(node)` is
+// called for the node under the pointer or the focus, with null where there is none.
+export function walk(svg, tree, chosen, seen) {
   const nodes = nodesOf(tree);
   const groups = [...svg.querySelectorAll(".node")];
   let current = nodes[0];
@@ -25,9 +26,17 @@ export function walk(svg, tree, chosen) {
     chosen(node, from);
   }
 
-  svg.addEventListener("click", (event) => {
+  const at = (event) => {
     const group = event.target.closest(".node");
-    if (group) pick(nodes[Number(group.dataset.place)], event.shiftKey);
+    return group && nodes[Number(group.dataset.place)];
+  };
+  // Not the drawing itself: one that listens for the focus would be a stop for the tab key.
+  const around = svg.parentElement;
+  for (const name of ["pointerover", "focusin"]) around.addEventListener(name, (event) => seen(at(event)));
+  for (const name of ["pointerleave", "focusout"]) around.addEventListener(name, () => seen(null));
+  svg.addEventListener("click", (event) => {
+    const node = at(event);
+    if (node) pick(node, event.shiftKey);
   });
   svg.addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
