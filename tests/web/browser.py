@@ -72,7 +72,7 @@ class Page:
     def labels(self, classes: str = "") -> list[str]:
         """The labels of the tree's phrases, with their words."""
         script = """return [...document.querySelectorAll(`#figures figure:first-child .phrase${arguments[0]}`)]
-            .map((one) => `${one.querySelector(".label").textContent}: ${one.getAttribute("aria-label").split(", ")[1]}`)"""
+            .map((one) => [one.querySelector(".label").textContent, one.ariaLabel.split(", ")[1]].join(": "))"""
         return [str(label) for label in self.run(script, classes)]
 
     def phrase(self, label: str) -> Any:
