@@ -119,6 +119,7 @@ def _run(service: Service, host: str, listener: socket.socket) -> None:
     from latree.web.running import make_server
 
     server = make_server(service, LOCAL if host in _LOOPBACK else None)
+    listener.listen()  # so that whoever reads the next line is not refused
     note(f"serving at {_address(listener)}; Ctrl-C stops it")
     with suppress(KeyboardInterrupt):  # sent again by uvicorn, once all that was under way is done
         server.run(sockets=[listener])
