@@ -51,7 +51,7 @@ async function readText() {
     return;
   }
   await telling(async () => {
-    const { sentences } = await ask("/parse", { text, model: model().name }, signal);
+    const { sentences } = await ask("parse", { text, model: model().name }, signal);
     state.sentences = sentences.map(asSentence);
     state.chosen = Math.min(state.chosen, Math.max(0, sentences.length - 1));
     showAll();
@@ -69,7 +69,7 @@ function asSentence(parse) {
 async function lookCloser(signal = asking.signal) {
   const sentence = current();
   const asked = { sentences: [sentence.tokens], constraints: [sentence.known.brackets] };
-  const best = await ask("/kbest", { ...asked, model: model().name, k: READINGS }, signal);
+  const best = await ask("kbest", { ...asked, model: model().name, k: READINGS }, signal);
   sentence.parses = best.sentences[0].parses.filter((one, rank) => !rank || one.probability >= LEAST);
   sentence.rank = 0;
   showSentence();
@@ -81,13 +81,13 @@ async function askBeside(sentence, asked, signal) {
   const name = find("beside").value;
   sentence.beside = null;
   if (!name) return;
-  const answer = await ask("/parse", { ...asked, model: name }, signal);
+  const answer = await ask("parse", { ...asked, model: name }, signal);
   sentence.beside = { name, parse: answer.sentences[0] };
 }
 
 async function askSurprisal(sentence, signal) {
   if (!model().surprisal || sentence.surprisal || sentence.tokens.length > state.limits.surprisal_words) return;
-  const answer = await ask("/surprisal", { sentences: [sentence.tokens], model: model().name }, signal);
+  const answer = await ask("surprisal", { sentences: [sentence.tokens], model: model().name }, signal);
   sentence.surprisal = answer.sentences[0].surprisal;
 }
 
@@ -335,7 +335,7 @@ async function save() {
     return;
   }
   await telling(async () => {
-    const { saved } = await ask("/save", { tree: shown.parse.tree });
+    const { saved } = await ask("save", { tree: shown.parse.tree });
     setTimeout(() => { find("status").textContent = `Saved: ${saved} ${saved === 1 ? "tree" : "trees"} so far.`; });
   });
 }
@@ -407,7 +407,7 @@ function listen() {
 }
 
 async function begin() {
-  const told = await ask("/models");
+  const told = await ask("models");
   state.saves = told.saves;
   state.limits = told.limits;
   const parsers = told.models.filter((one) => one.parses);

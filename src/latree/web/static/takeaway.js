@@ -63,7 +63,7 @@ export async function takeAway(kind, parse, svg) {
   if (kind === "mrg") download(name, `${parse.tree}\n`, "text/plain");
   if (kind === "json") download(name, JSON.stringify(parse, null, 1), "application/json");
   if (kind === "tex") {
-    const { drawing } = await ask("/draw", { tree: parse.tree, format: "latex" });
+    const { drawing } = await ask("draw", { tree: parse.tree, format: "latex" });
     download(name, `${drawing}\n`, "text/x-tex");
   }
 }
