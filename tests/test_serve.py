@@ -214,6 +214,7 @@ def test_other_refusals(narrow: Running) -> None:
     assert narrow.get("/nosuch").json == {"error": "there is no such path"}
     assert narrow.get("/nosuch").status == 404
     assert narrow.get("/parse").json == {"error": "GET is not answered here"}
+    assert narrow.get("/parse").headers["allow"] == "POST"
     assert narrow.error("/save", {"tree": SLEEPS_TREE}, 404).startswith("this server keeps no trees")
     assert narrow.error("/draw", {"tree": "(S (NN a)"}).startswith("tree: 1:1: 1 bracket never closed")
     assert "tags but does not parse" in narrow.error("/parse", {"text": "a", "model": "hmm"})
@@ -230,6 +231,13 @@ def test_who_calls_it_by_another_name_is_refused(narrow: Running) -> None:
 @pytest.mark.parametrize("path", ["/static/../app.py", "/static/%2e%2e/app.py", "/static/", "/static//etc/passwd"])
 def test_only_files_of_the_page_are_given(narrow: Running, path: str) -> None:
     assert narrow.get(path).status == 404
+
+
+def test_the_list_of_files_is_whole(narrow: Running) -> None:
+    from latree.web import pages  # needs starlette, which `narrow` has seen to
+
+    folder = Path(pages.__file__).parent / "static"
+    assert {path.name for path in folder.iterdir()} == {*pages.NAMES, *pages.SCRIPTS}
 
 
 def test_the_page_keeps_to_itself(narrow: Running) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -137,13 +137,12 @@ def _no_number(name: str) -> Any:
     raise ValueError(f"{name} is no number in JSON")
 
 
-def _fault(status: int, message: str) -> Response:
-    headers = {"Retry-After": "1"} if status == 503 else {}
-    return JSONResponse({"error": message}, status, headers)
+def _fault(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+    return JSONResponse({"error": message}, status, headers or ({"Retry-After": "1"} if status == 503 else {}))
 
 
 async def _http_fault(request: Request, error: Exception) -> Response:
     """Paths and methods that there are not."""
     assert isinstance(error, HTTPException)
     messages = {404: "there is no such path", 405: f"{request.method} is not answered here"}
-    return _fault(error.status_code, messages.get(error.status_code, error.detail))
+    return _fault(error.status_code, messages.get(error.status_code, error.detail), error.headers)

@@ -9,7 +9,10 @@ from starlette.responses import Response
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 INDEX = "index.html"
 NAMES = (INDEX, "style.css", "icon.svg")
-SCRIPTS = ("main.js", "api.js", "trees.js", "drawing.js", "walking.js", "inspector.js", "takeaway.js")
+SCRIPTS = (
+    *("main.js", "api.js", "dom.js", "trees.js", "drawing.js", "walking.js", "inspector.js", "readings.js"),
+    "takeaway.js",
+)
 
 
 def responses() -> dict[str, Response]:

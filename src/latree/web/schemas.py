@@ -115,7 +115,8 @@ DRAW_REQUEST = record({"tree": STRING}, {"format": choice(Format)})
 def words_request(limits: Limits, most_words: int | None = None) -> Schema:
     """Text, or sentences that are split already."""
     words = many({"type": "string", "minLength": 1}, maxItems=most_words or limits.words)
-    return record(
+    either = {"oneOf": [{"required": ["text"]}, {"required": ["sentences"]}]}
+    return either | record(
         {},
         {
             "text": described(STRING, "split into sentences and words as the model's treebank does"),

@@ -1,8 +1,8 @@
 // The small panel that tells of a phrase and takes what the reader decides about it.
 
+import { find } from "./dom.js";
 import { percent, textOf, wordsOf } from "./trees.js";
 
-const find = (id) => document.getElementById(id);
 const panel = find("inspector");
 const SHOWN = 60; // letters of a phrase
 

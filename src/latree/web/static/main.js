@@ -1,18 +1,13 @@
 // The page: text in, trees out.
 
 import { ask, Refused } from "./api.js";
+import { after, find, make } from "./dom.js";
 import { asList, draw, fit, fits } from "./drawing.js";
 import { dismiss, inspect, spanOf } from "./inspector.js";
+import { showReadings } from "./readings.js";
 import { download, takeAway } from "./takeaway.js";
-import { ALIKE, differences, keyOf, nodesOf, percent, readTree, textOf } from "./trees.js";
+import { ALIKE, differences, keyOf, percent, readTree, textOf } from "./trees.js";
 import { walk } from "./walking.js";
-
-const find = (id) => document.getElementById(id);
-const make = (name, properties = {}, ...children) => {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
-};
 
 const WAIT = 250; // milliseconds without a key after which the text is parsed
 const READINGS = 6;
@@ -144,7 +139,10 @@ function showSentence() {
   showNotice(parse);
   showKnown(sentence);
   showFigures(sentence, parse, trees);
-  showReadings(sentence, trees);
+  showReadings(sentence.parses, trees, sentence.rank, (rank) => {
+    sentence.rank = rank;
+    showSentence();
+  });
   fitPictures();
   find("list").replaceChildren(asList(trees[sentence.rank]));
 }
@@ -205,42 +203,6 @@ function fitPictures() {
     const top = svg.querySelector(".ground").getBoundingClientRect();
     scroll.scrollLeft += top.left - scroll.getBoundingClientRect().left - scroll.clientWidth / 2;
   }
-}
-
-function showReadings(sentence, trees) {
-  const items = sentence.parses.map((parse, rank) => reading(sentence, parse, rank, trees));
-  find("readings").querySelector("ol").replaceChildren(...items);
-  find("readings").hidden = sentence.parses.length < 2;
-}
-
-function reading(sentence, parse, rank, trees) {
-  const own = rank ? differences(trees[rank], trees[0]) : ALIKE;
-  const meter = make("meter", { min: 0, max: 1, value: parse.probability ?? 0 });
-  meter.setAttribute("aria-hidden", "true");
-  const thumb = draw(trees[rank], { apart: own });
-  thumb.classList.add("thumb");
-  thumb.setAttribute("aria-hidden", "true");
-  for (const node of thumb.querySelectorAll(".node")) node.removeAttribute("tabindex");
-  const head = make("span", { className: "head" }, make("b", {}, percent(parse.probability)), meter);
-  const button = make("button", { type: "button" }, head, thumb, make("span", { className: "apart" }, inWords(rank, trees)));
-  button.setAttribute("aria-pressed", String(rank === sentence.rank));
-  button.addEventListener("click", () => {
-    sentence.rank = rank;
-    showSentence();
-    find("readings").querySelectorAll("button")[rank].focus();
-  });
-  return make("li", {}, button);
-}
-
-// What tells a reading from the best one: the largest phrase that it has, or else lacks.
-function inWords(rank, trees) {
-  if (!rank) return "the best";
-  const told = (tree, other) => {
-    const { nodes } = differences(tree, other);
-    const [first] = nodesOf(tree).filter((node) => nodes.has(node));
-    return first && `${first.label}: ${textOf(first)}`;
-  };
-  return told(trees[rank], trees[0]) ?? `without ${told(trees[0], trees[rank])}`;
 }
 
 // Tells of the node under the pointer or the focus, in place of the hint.
@@ -379,14 +341,6 @@ function fitText() {
   const text = find("text");
   text.style.height = "auto";
   text.style.height = `${text.scrollHeight + 2}px`;
-}
-
-function after(wait, work) {
-  let timer;
-  return () => {
-    clearTimeout(timer);
-    timer = setTimeout(work, wait);
-  };
 }
 
 function listen() {
