@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all test-cluster test-generic faults faults-long types kernels install clean
+.PHONY: demo test test-all test-web test-cluster test-generic faults faults-long types kernels install clean
 
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
@@ -28,7 +28,7 @@ test: install
 	$(BIN)/ruff check $(CHECKED)
 	$(BIN)/ruff format --check $(CHECKED)
 	$(MAKE) --no-print-directory --jobs 2 types kernels
-	$(PYTEST)
+	$(PYTEST) --ignore tests/web
 
 # What takes minutes and says little that is new: every option beside every other.
 test-all: export LATREE_TESTS := all
@@ -40,6 +40,10 @@ types:
 # Compiled before there are several processes, which would each compile the same.
 kernels:
 	$(BIN)/python -m tests.warm
+
+# The page of `latree serve` in a browser; skipped where chromium is not installed.
+test-web: install
+	$(BIN)/python -m pytest -q tests/web
 
 # Ray and pyarrow are large, and no part of what the other tests need.
 test-cluster: install
@@ -53,7 +57,7 @@ test-generic: export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/generic
 test-generic: install
 	rm -rf $(NUMBA_CACHE_DIR)
 	$(BIN)/python -m tests.warm
-	$(PYTEST)
+	$(PYTEST) --ignore tests/web
 
 # Model files and inputs that are damaged, hostile sentences, trainings that are killed, very many sentences: counted,
 # and seeded, so that what is found can be had again (docs/figures.md).

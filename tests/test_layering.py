@@ -21,7 +21,7 @@ STOREYS = (
     ("learning",),
     ("kinds",),
     ("experiments",),
-    ("compare", "check", "importers", "exporters", "best", "bulk", "diagnosis"),
+    ("compare", "check", "importers", "exporters", "best", "bulk", "diagnosis", "web"),
     ("cli",),
 )
 ASIDE = {"scoring": {"text"}, "report": set[str]()}  # what they see; seen from kinds up

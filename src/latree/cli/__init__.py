@@ -71,6 +71,7 @@ COMMANDS = {
     ),
     "show": Command("show", "show", "Show what a model has learned.", "latree show --symbol NP"),
     "models": Command("models", "models", "List the models that come with latree.", "latree models --json"),
+    "serve": Command("serve", "serve", "Serve a page and a JSON API.", "latree serve -m my.latree --port 8000"),
     "import": Command(
         "import_", "import_", "Make a model of a Berkeley grammar.", "latree import eng_sm6.gr -o my.latree"
     ),

@@ -297,7 +297,7 @@ class _Writer:
         if self.json_lines:
             place = {} if rank is None else {"rank": rank}
             concepts = {} if vectors is None else {"vectors": [_vector_json(vector) for vector in vectors]}
-            facts = one.to_json() | {"unknown": self.parser.unknown(one.tokens)} | place | concepts
+            facts = self.parser.facts(one) | place | concepts
             common.emit(json.dumps(facts, ensure_ascii=False))
             return
         lines = [] if vectors is None else [*map(_vector_line, vectors), *([] if rank is not None else [""])]

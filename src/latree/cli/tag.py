@@ -58,7 +58,7 @@ def tag(
         with closing(tally.watch(_taggings(tagger, path, sentences, workers, objective))) as results:
             for one in results:
                 if json_lines:
-                    common.emit(json.dumps(one.to_json() | {"unknown": tagger.unknown(one.tokens)}, ensure_ascii=False))
+                    common.emit(json.dumps(tagger.facts(one), ensure_ascii=False))
                 else:
                     pairs = zip(one.tokens, one.tags, strict=True)
                     common.emit(" ".join(f"{word}{separator}{name}" for word, name in pairs))
@@ -70,11 +70,7 @@ def _taggings(
 ) -> Generator[Tagging, None, None]:
     with closing(common.analyse(model, [path], sentences, jobs, objective)) as analyses:
         for one in analyses:
-            if isinstance(one, Parse):
-                tags = tuple(one.tree.tags()) if one.tree else ()
-                yield Tagging(one.tokens, one.log_joint, one.log_marginal, one.status, one.reason, tags=tags)
-            else:
-                yield one
+            yield one.tagging() if isinstance(one, Parse) else one
 
 
 def _tag_conllu(model: Model, path: str, tally: Tally, jobs: Jobs, objective: Objective) -> None:

@@ -106,6 +106,11 @@ class Parse(Analysis):
     def to_json(self) -> dict[str, Any]:
         return super().to_json() | {"tree": str(self), "constituents": [list(c) for c in self.constituents]}
 
+    def tagging(self) -> Tagging:
+        """The tree's tags alone, which have no probabilities of their own."""
+        tags = () if self.tree is None else tuple(self.tree.tags())
+        return Tagging(self.tokens, self.log_joint, self.log_marginal, self.status, self.reason, tags=tags)
+
 
 @dataclass(frozen=True)
 class Tagging(Analysis):

@@ -317,6 +317,10 @@ class ForestModel(ABC, Generic[Result]):
         known = self.lexicon.is_known
         return [i for i, word in enumerate(tokens) if not (known(word) or known(word.lower()))]
 
+    def facts(self, one: Analysis) -> dict[str, Any]:
+        """An analysis as plain values, for JSON, with the places of the words that training never saw."""
+        return one.to_json() | {"unknown": self.unknown(one.tokens)}
+
     # -- for people: what parsers and taggers both have; a sentence is running text, or a list of its words
 
     def parse(self, sentence: Sentence, objective: Objective = "max-rule") -> Parse:

@@ -1,0 +1,1 @@
+"""A page and a JSON API: what `latree serve` answers."""

@@ -1,0 +1,19 @@
+"""What one request may ask for, so that none keeps the others waiting for long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Upper bounds; what is beyond them is refused with a message that names them."""
+
+    body: int = 1_000_000  # bytes of a request
+    sentences: int = 500  # of a request
+    words: int = 150  # of a sentence: a parse takes some 20 ms for 20 words, a second for this many
+    surprisal_words: int = 60  # of a sentence: nothing is pruned there, and these take some two seconds
+    brackets: int = 300  # known of a sentence
+    kbest: int = 50  # trees of a sentence
+    seconds: float = 30.0  # until a request is answered, one way or the other
+    waiting: int = 5_000  # sentences of all requests to a model

@@ -1,0 +1,99 @@
+"""What models are asked to do with sentences; sentences of equal tasks are done together, whosever they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from latree.errors import LatreeError
+from latree.inference.results import Objective, Parse
+from latree.kinds.model import Model, Sentence
+from latree.kinds.parser import Parser
+from latree.kinds.tagger import Tagger
+
+Json = dict[str, Any]
+
+
+class Task(Protocol):
+    """Hashable, so that equal tasks are found."""
+
+    name: ClassVar[str]
+
+    def __call__(self, model: Model, sentences: Sequence[Sentence]) -> list[Json]:
+        """What is answered for every sentence."""
+
+
+@dataclass(frozen=True)
+class ParseTask:
+    """The best tree, as `latree parse --json` writes it."""
+
+    name: ClassVar[str] = "parse"
+    objective: Objective
+
+    def __call__(self, model: Model, sentences: Sequence[Sentence]) -> list[Json]:
+        return [model.facts(one) for one in parser(model).analyse(sentences, self.objective)]
+
+
+@dataclass(frozen=True)
+class TagTask:
+    """The tags, as `latree tag --json` writes them."""
+
+    name: ClassVar[str] = "tag"
+    objective: Objective
+
+    def __call__(self, model: Model, sentences: Sequence[Sentence]) -> list[Json]:
+        analyses = model.analyse(sentences, self.objective)
+        return [model.facts(one.tagging() if isinstance(one, Parse) else one) for one in analyses]
+
+
+@dataclass(frozen=True)
+class KBestTask:
+    """The best trees, the best first."""
+
+    name: ClassVar[str] = "kbest"
+    k: int
+    objective: Objective
+
+    def __call__(self, model: Model, sentences: Sequence[Sentence]) -> list[Json]:
+        return [self._listed(parser(model), sentence) for sentence in sentences]
+
+    def _listed(self, model: Parser, sentence: Sentence) -> Json:
+        best = model.kbest(sentence, self.k, self.objective)
+        parses = [model.facts(one) | {"rank": rank} for rank, one in enumerate(best, start=1)]
+        return {"tokens": list(best[0].tokens), "parses": parses}
+
+
+@dataclass(frozen=True)
+class PosteriorsTask:
+    """Every phrase that is likely enough, of a tagger every tag, summed over all analyses."""
+
+    name: ClassVar[str] = "posteriors"
+    least: float
+
+    def __call__(self, model: Model, sentences: Sequence[Sentence]) -> list[Json]:
+        key = "tags" if isinstance(model, Tagger) else "constituents"
+        told = ((model.words_of(one), model.posteriors(one, self.least)) for one in sentences)
+        return [{"tokens": list(tokens), key: [*map(_plain, likely)]} for tokens, likely in told]
+
+
+@dataclass(frozen=True)
+class SurprisalTask:
+    """How surprising every word is, as `latree surprisal --json` writes it."""
+
+    name: ClassVar[str] = "surprisal"
+
+    def __call__(self, model: Model, sentences: Sequence[Sentence]) -> list[Json]:
+        return [parser(model).surprisal(sentence).to_json() for sentence in sentences]
+
+
+def parser(model: Model) -> Parser:
+    """The model, which must be one that parses."""
+    if not isinstance(model, Parser):
+        raise LatreeError(f"this {model.kind} tags but does not parse; ask /tag or /posteriors")
+    return model
+
+
+def _plain(likely: Any) -> Any:
+    """A constituent as a list; tags with their probabilities stay as they are."""
+    return list(likely) if isinstance(likely, tuple) else likely
