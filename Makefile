@@ -43,6 +43,7 @@ kernels:
 
 # The page of `latree serve` in a browser; skipped where chromium is not installed.
 test-web: install
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'selenium>=4.20'
 	$(BIN)/python -m pytest -q tests/web
 
 # Ray and pyarrow are large, and no part of what the other tests need.

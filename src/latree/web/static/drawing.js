@@ -5,13 +5,14 @@ import { ALIKE, nodesOf, percent, readsLeftwards, textOf } from "./trees.js";
 const SVG = "http://www.w3.org/2000/svg";
 const FONTS = { label: "500 15px", word: "18px", small: "11px" };
 const GAP = 20; // between neighbouring words
+const CLOSE = 9; // the same, where there is little room
 const LEVEL = 50; // from a level to the next, at least
 const FLATTEST = 11; // a branch goes down a pixel in so many across, within reason
 const MOST = 72;
 const PILL = 24; // the height of what is behind a label
 const BAR = 30; // the height of the largest surprisal that is drawn in full
 const LARGEST = 15; // nats
-const SMALLEST = 0.62; // of a picture's size
+const SMALLEST = 0.6; // of a picture's size
 const SCROLLED = 0.85;
 
 const pen = document.createElement("canvas").getContext("2d");
@@ -49,9 +50,9 @@ function measure(node, told, leftwards) {
   for (const child of node.row) {
     measure(child, told, leftwards);
     child.left = right;
-    right += child.width + GAP;
+    right += child.width + told.gap;
   }
-  right -= GAP;
+  right -= told.gap;
   const [first, last] = [node.row[0], node.row[node.row.length - 1]];
   node.middle = (first.left + first.middle + last.left + last.middle) / 2;
   const short = Math.max(0, label / 2 - node.middle); // a label may be wider than all below it
@@ -79,9 +80,10 @@ function levelsOf(nodes) {
   return levels;
 }
 
-// A picture of the tree.  `told` may have: apart, its `differences` from another; surprisal, a number for every word;
-// brackets, what is known of the tree; name, what it is a picture of.
-export function draw(tree, told = {}) {
+// A picture of the tree.  `facts` may have: apart, its `differences` from another; surprisal, a number for every word;
+// brackets, what is known of the tree; name, what it is a picture of; close, whether there is little room.
+export function draw(tree, facts = {}) {
+  const told = { ...facts, gap: facts.close ? CLOSE : GAP };
   const nodes = nodesOf(tree);
   measure(tree, told, readsLeftwards(textOf(tree)));
   settle(tree, 0, 0);

@@ -1,6 +1,6 @@
 // The small panel that tells of a phrase and takes what the reader decides about it.
 
-import { find } from "./dom.js";
+import { find, make } from "./dom.js";
 import { percent, textOf, wordsOf } from "./trees.js";
 
 const panel = find("inspector");
@@ -35,7 +35,7 @@ export function inspect(span, labels, place, { decided, left, focus = true }) {
   find("name").textContent = node ? "Relabel" : "Add";
   find("label").value = "";
   find("label").placeholder = node ? node.label : "any";
-  find("labels").replaceChildren(...labels.map((name) => Object.assign(document.createElement("option"), { value: name })));
+  find("labels").replaceChildren(...labels.map((name) => make("option", { value: name })));
   panel.hidden = false;
   placeAt(place);
   if (focus) (node ? find("keep") : find("label")).focus();

@@ -10,6 +10,7 @@ import { ALIKE, differences, keyOf, percent, readTree, textOf } from "./trees.js
 import { walk } from "./walking.js";
 
 const WAIT = 250; // milliseconds without a key after which the text is parsed
+const NARROW = 500; // pixels: in less, words stand closer
 const READINGS = 6;
 const LEAST = 0.001; // probability of a reading that is worth the reader's time
 const EXAMPLES = [
@@ -162,10 +163,11 @@ function showFigures(sentence, parse, trees) {
   const other = beside && readTree(beside.parse.tree, sentence.tokens, beside.parse.constituents);
   const against = other ?? (rank ? trees[0] : null);
   const apart = against ? differences(tree, against) : ALIKE;
-  const svg = draw(tree, { surprisal, brackets: known.brackets, unknown: parse.unknown, apart });
+  const close = find("figures").clientWidth < NARROW;
+  const svg = draw(tree, { surprisal, brackets: known.brackets, unknown: parse.unknown, apart, close });
   const figures = [figure(svg, beside ? model().name : "", parse, legend(parse, surprisal))];
   if (other) {
-    const theirs = draw(other, { apart: differences(other, tree), name: `Tree by ${beside.name}` });
+    const theirs = draw(other, { apart: differences(other, tree), close, name: `Tree by ${beside.name}` });
     figures.push(figure(theirs, beside.name, beside.parse));
     walk(theirs, other, () => {}, tell);
   }
