@@ -18,11 +18,11 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from latree.arrays import NONE, Floats, Ints, Longs
 from latree.inference.forest import L, P, R
 from latree.inference.grammar import Grammar
+from latree.inference.subtypes import ColumnMap
 from latree.jit import inner, kernel
 
 Sizes = TypeVar("Sizes", int, Ints)
@@ -73,7 +73,7 @@ class ChartGrammar(NamedTuple):
     tag_right: TagLinks
     top: Links  # root -> inner symbol
     top_tag: Links  # root -> tag, for sentences of one word
-    step: csr_array  # [inner, symbols] one unary rule, the root's own left out
+    step: ColumnMap  # one unary rule, from all symbols to inner ones, the root's own left out
     steps: int  # that may stand on one span
 
 
@@ -149,7 +149,7 @@ def chart_grammar(grammar: Grammar, prob: Floats) -> ChartGrammar:
         *_chains(unary_closure(grammar, prob)),
     )
     tops = links(~binary & top & ~tag_l, left), links(~binary & top & tag_l, left - first_tag)
-    unary = csr_array(_unary_table(grammar, prob)), grammar.unary_steps
+    unary = ColumnMap.of([_unary_table(grammar, prob)]), grammar.unary_steps
     return ChartGrammar(first_tag, len(grammar.symbols) - first_tag, rules, tag_left, tag_right, *tops, *unary)
 
 

@@ -41,7 +41,7 @@ class Demand(NamedTuple):
         total = now.copy()
         inner = place[: grammar.inner]
         for _ in range(grammar.steps):
-            above = (grammar.step @ now.T).T
+            above = now @ grammar.step
             now = np.zeros_like(now)
             for labels, values in enumerate(above):
                 now[labels | self.met[inner], inner] += values
