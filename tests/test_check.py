@@ -102,6 +102,13 @@ def test_what_the_model_agrees_with_is_no_finding() -> None:
     assert list(Doubts(small(), RIGHT).findings()) == []
 
 
+def test_labels_that_the_model_never_saw_are_told_with_their_rules() -> None:
+    strange = Tree.read(str(RIGHT).replace("(DT a)", "(QQ a)"))
+    findings = list(Doubts(small(), strange).findings())
+    assert not [one for one in findings if one.gold == "QQ"]
+    assert [one.gold for one in findings if one.kind == "rule"] == ["NP -> QQ NN"]
+
+
 def test_a_rule_that_is_not_known_is_told_as_the_tree_has_it() -> None:
     (rule,) = (one for one in Doubts(small(), FLAT).findings() if one.kind == "rule")
     assert (rule.gold, rule.start, rule.end) == ("VP -> VB DT NN", 2, 5)

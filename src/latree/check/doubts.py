@@ -62,10 +62,18 @@ class Doubts:
         """What the parser finds more likely wrong than right, and rules that it does not know."""
         if not self.is_judged:
             return
-        suspects = [self._doubted(spot) for spot in dict.fromkeys(self.spots)]
+        suspects = [self._doubted(spot) for spot in dict.fromkeys(self.spots) if self._is_known(spot)]
         suspects += [self._missed(spot) for spot in self._expected()]
         yield from (one for one in suspects if one is not None and one.score > LEAST)
         yield from unseen_rules(self.parser, self.gold, self._odds_of)
+
+    def _is_known(self, spot: Spot) -> bool:
+        """Whether the parser has ever seen the label: of others it cannot judge, and they are told with their rules."""
+        return (spot.label, "tag" if spot.is_tag else "phrase") in self._labels
+
+    @cached_property
+    def _labels(self) -> set[tuple[str, str]]:
+        return {(symbol.label, symbol.kind) for symbol in self.parser.grammar.symbols}
 
     def _odds_of(self, spot: Spot) -> float:
         """The odds by the words that a node of the tree is not there."""
