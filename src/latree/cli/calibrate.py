@@ -26,7 +26,7 @@ def calibrate(
     json_output: bool = typer.Option(False, "--json", help="Write all figures as one JSON object."),
     jobs: int = common.JOBS,
     cluster: str = common.CLUSTER,
-    quiet: bool = typer.Option(False, "--quiet", help="Say nothing but results and errors."),
+    quiet: bool = common.QUIET,
 ) -> None:
     """Learn a temperature that makes a parser's probabilities mean what they say, and keep it in the model.
 

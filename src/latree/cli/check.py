@@ -22,53 +22,57 @@ from latree.text.formats import format_by_name, read_trees
 RECIPE, MOST = "lvg", 50
 
 
+_TREES = typer.Argument(..., metavar="TREES...", help="Files of trees in brackets, which are checked.")
+_RECIPE = typer.Option(None, "--recipe", metavar="RECIPE", help=f"{RECIPE_HELP}  [default: {RECIPE}]")
+_FOLDS = typer.Option(
+    None,
+    "--folds",
+    min=1,
+    metavar="N",
+    help="Cut the trees into so many parts; each is judged by a model that learned from the others.  With 1 and "
+    f"--trust, by one that learned from the trusted trees alone.  [default: {FOLDS}; with --trust 1]",
+)
+_TRUST = typer.Option(
+    None, "--trust", metavar="FILE", help="Trees that are right: all models learn from them, none is checked."
+)
+_MODEL = typer.Option(
+    None,
+    "-m",
+    "--model",
+    metavar="MODEL",
+    help="A model that knows none of these trees, to judge them; nothing is trained then.",
+)
+_MOST = typer.Option(
+    None, "--most", min=1, metavar="N", help=f"Tell of so many findings at most.  [default: {MOST} of a kind]"
+)
+_JSON = typer.Option(
+    False, "--json", help="Write a list of objects, worst first, of all findings unless --most says how many."
+)
+_HTML = typer.Option(
+    None, "--html", metavar="FILE", help="Also write a page for a browser, with what is annotated and expected drawn."
+)
+
+
 def check(
-    trees: list[str] = typer.Argument(..., metavar="TREES...", help="Files of trees in brackets, which are checked."),
-    recipe: str = typer.Option(None, "--recipe", metavar="RECIPE", help=f"{RECIPE_HELP}  [default: {RECIPE}]"),
-    folds: int = typer.Option(
-        None,
-        "--folds",
-        min=1,
-        metavar="N",
-        help="Cut the trees into so many parts; each is judged by a model that learned from the others.  With 1 and "
-        f"--trust, by one that learned from the trusted trees alone.  [default: {FOLDS}; with --trust 1]",
-    ),
-    trust: list[str] = typer.Option(
-        None, "--trust", metavar="FILE", help="Trees that are right: all models learn from them, none is checked."
-    ),
-    model: Path = typer.Option(
-        None,
-        "-m",
-        "--model",
-        metavar="MODEL",
-        help="A model that knows none of these trees, to judge them; nothing is trained then.",
-    ),
-    most: int = typer.Option(
-        None, "--most", min=1, metavar="N", help=f"Tell of so many findings at most.  [default: {MOST} of a kind]"
-    ),
-    json_output: bool = typer.Option(
-        False, "--json", help="Write a list of objects, worst first, of all findings unless --most says how many."
-    ),
-    html: Path = typer.Option(
-        None,
-        "--html",
-        metavar="FILE",
-        help="Also write a page for a browser, with what is annotated and expected drawn.",
-    ),
+    trees: list[str] = _TREES,
+    recipe: str = _RECIPE,
+    folds: int = _FOLDS,
+    trust: list[str] = _TRUST,
+    model: Path = _MODEL,
+    most: int = _MOST,
+    json_output: bool = _JSON,
+    html: Path = _HTML,
     jobs: int = common.JOBS,
     cluster: str = common.CLUSTER,
-    resume: Path = typer.Option(
-        None, "--resume", metavar="FILE", help="Keep what is done in this file, and go on from what it has."
-    ),
-    quiet: bool = typer.Option(False, "--quiet", help="Say nothing but results and errors."),
+    resume: Path = common.LEDGER,
+    quiet: bool = common.QUIET,
 ) -> None:
     """Find the places of a treebank that are likely to be annotated wrongly.
 
     Every tree is judged by a model that did not learn from it.  Three lists: nodes that the model doubts, with what it
     expects there and the log odds; phrases whose rule no other tree has; words that are annotated otherwise elsewhere.
     """
-    if html is not None and not html.parent.is_dir():
-        raise LatreeError(f"{html}: the folder {html.parent} does not exist")
+    common.check_folder(html)
     if model is not None and (recipe is not None or folds is not None or trust):
         raise typer.BadParameter("a model that is trained already takes no --recipe, --folds or --trust")
     if folds == 1 and not trust:

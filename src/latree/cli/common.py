@@ -96,6 +96,12 @@ TREEBANK_FORMAT = typer.Option(
 )
 
 
+QUIET = typer.Option(False, "--quiet", help="Say nothing but results and errors.")
+LEDGER = typer.Option(
+    None, "--resume", metavar="FILE", help="Keep what is done in this file; the same command goes on from there."
+)
+
+
 def max_length_option(default: int) -> Any:
     """Build the option that limits what is analysed; the limit is known to the models, which are not imported here."""
     help_text = "Longer sentences, in words, only get a stand-in, a flat tree or likely tags, and a message."
@@ -121,6 +127,12 @@ def leave_out_pruner(model: Any) -> None:
     if not kind_named(model.kind).joins_pruner:
         raise LatreeError(f"--alone is for {names_of('joins_pruner')}; this is a {model.kind}")
     model.joint = False
+
+
+def check_folder(path: Path | None) -> None:
+    """See that a file can be written, where there is to be one, before the work begins."""
+    if path is not None and not path.parent.is_dir():
+        raise LatreeError(f"{path}: the folder {path.parent} does not exist")
 
 
 def write_page(report: Report, path: Path, quiet: bool = False) -> None:

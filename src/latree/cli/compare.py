@@ -36,7 +36,7 @@ def compare(
     ),
     jobs: int = typer.Option(1, "--jobs", min=1, metavar="N", help="Processes; each takes one model at a time."),
     cluster: str = common.CLUSTER,
-    quiet: bool = typer.Option(False, "--quiet", help="Say nothing but results and errors."),
+    quiet: bool = common.QUIET,
 ) -> None:
     """Compare parsers on the same sentences: accuracy, size, overlap of their trees, errors by label, complexity.
 
@@ -44,8 +44,7 @@ def compare(
     """
     if len(model) < 2:
         raise typer.BadParameter("a comparison takes two models or more: -m FIRST -m SECOND")
-    if html is not None and not html.parent.is_dir():
-        raise LatreeError(f"{html}: the folder {html.parent} does not exist")
+    common.check_folder(html)
     contenders = _load(model)
     trees = _gold(gold, common_labels(contenders), max_length)
     with common.telling_of_compilation(quiet):

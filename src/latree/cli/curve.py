@@ -37,10 +37,10 @@ def curve(
     html: Path = experiments.HTML,
     form: Format = common.TREEBANK_FORMAT,
     column: Column = experiments.COLUMN,
-    resume: Path = experiments.RESUME,
+    resume: Path = common.LEDGER,
     jobs: int = common.JOBS,
     cluster: str = common.CLUSTER,
-    quiet: bool = experiments.QUIET,
+    quiet: bool = common.QUIET,
 ) -> None:
     """Train on more and more of a treebank: how accuracy grows, and how many more examples a point would take.
 

@@ -25,10 +25,10 @@ def cv(
     html: Path = experiments.HTML,
     form: Format = common.TREEBANK_FORMAT,
     column: Column = experiments.COLUMN,
-    resume: Path = experiments.RESUME,
+    resume: Path = common.LEDGER,
     jobs: int = common.JOBS,
     cluster: str = common.CLUSTER,
-    quiet: bool = experiments.QUIET,
+    quiet: bool = common.QUIET,
 ) -> None:
     """Cross-validate: train on all parts of a treebank but one, score on that, and so on for every part.
 

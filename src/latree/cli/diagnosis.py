@@ -13,7 +13,6 @@ from latree.cli import common
 from latree.cli.status import note, with_progress
 from latree.diagnosis.error_report import error_sections
 from latree.diagnosis.function_report import function_section
-from latree.errors import LatreeError
 from latree.report.text import print_report
 from latree.report.value import Report, Section
 from latree.scoring.evalb import COLLINS, Parameters
@@ -145,12 +144,6 @@ def check_choices(predicted: str | None, model: Path | None, given: Mapping[str,
         refuse({"worst"}, "it goes with --errors")
     if not chosen & {"functions", "errors", "calibration"}:
         refuse({"html"}, "the page has what --functions, --errors and --calibration tell; name one of them")
-
-
-def check_page(html: Path | None) -> None:
-    """See that a page can be written before the work begins."""
-    if html is not None and not html.parent.is_dir():
-        raise LatreeError(f"{html}: the folder {html.parent} does not exist")
 
 
 def parsed_by_model(gold: str, model: Any, max_length: int | None, jobs: Jobs, quiet: bool) -> Sides:

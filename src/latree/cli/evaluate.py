@@ -91,27 +91,21 @@ def evaluate(
     model: Path = MODEL,
     jobs: int = common.JOBS,
     cluster: str = common.CLUSTER,
-    quiet: bool = typer.Option(False, "--quiet", help="Say nothing but results and errors."),
+    quiet: bool = common.QUIET,
 ) -> None:
     """Score predicted trees against gold ones as EVALB does, and strictly; or tags.
 
     Strictly: no sentence is skipped, punctuation is deleted by the gold tags, a failed parse has no brackets.
     """
     files = [path for path in (predicted, against) if path is not None]
-    new = {
-        "functions": functions,
-        "errors": errors,
-        "worst": worst is not None,
-        "calibration": calibration,
-        "html": html,
-    }
-    new |= {"jobs": jobs != 1, "cluster": cluster}
+    new: dict[str, Any] = {"functions": functions, "errors": errors, "worst": worst is not None, "html": html}
+    new |= {"calibration": calibration, "jobs": jobs != 1, "cluster": cluster}
     if (form or _format(gold, *files)) == "conllu":
         given = {"prm": prm, "max-length": max_length, "table": table, "by-label": by_label, "raw": raw, **new}
         _evaluate_tags(gold, files, column, model, given, json_output)
         return
     diagnosis.check_choices(predicted, model, {**new, "against": against, "raw": raw})
-    diagnosis.check_page(html)
+    common.check_folder(html)
     loaded = None if model is None else common.load_model(model)
     rules = None if raw else _label_rules(labels, loaded)
     sides = [_read_sides(gold, path, rules) for path in files]
@@ -120,10 +114,9 @@ def evaluate(
     count = Counting(_parameters(prm), rules.root if rules else None, max_length)
     scored = [count.scores(one) for one in sides]
     _tell_strangers(gold, files, scored)
-    found = count.errors(sides[0]) if errors else None
     details = Details(
         _functions(gold, predicted, rules, count.parameters) if functions and predicted is not None else None,
-        found,
+        count.errors(sides[0]) if errors else None,
         sides[0].calibration if calibration else None,
         WORST if worst is None else worst,
     )

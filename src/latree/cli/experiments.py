@@ -26,15 +26,8 @@ COLUMN = typer.Option(
     "--column",
     help="Which tags of CoNLL-U files taggers learn.  [default: upos where the first file has them, else xpos]",
 )
-RESUME = typer.Option(
-    None,
-    "--resume",
-    metavar="FILE",
-    help="Keep what is done in this file; the same command goes on from there.",
-)
 HTML = typer.Option(None, "--html", metavar="FILE", help="Also write a page for a browser, with a plot.")
 JSON = typer.Option(False, "--json", help="Write all figures as one JSON object.")
-QUIET = typer.Option(False, "--quiet", help="Say nothing but results and errors.")
 DEFAULT = ("lvg",)
 
 

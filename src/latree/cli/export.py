@@ -8,7 +8,6 @@ import typer
 
 from latree.cli import common
 from latree.cli.status import note
-from latree.errors import LatreeError
 from latree.exporters import Form, export_grammar
 
 
@@ -25,8 +24,7 @@ def export(
     quiet: bool = typer.Option(False, "--quiet", help="Say nothing but errors."),
 ) -> None:
     """Write the rules and words of a grammar as text, with their probabilities; for pcfg and lvg."""
-    if not output.parent.is_dir():
-        raise LatreeError(f"{output}: the folder {output.parent} does not exist")
+    common.check_folder(output)
     files = export_grammar(common.load_model(model), output, form)
     if not quiet:
         note(f"written to {', '.join(map(str, files))}")

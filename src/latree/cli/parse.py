@@ -150,8 +150,8 @@ def parse(
     _adjust(parser, accurate, alone, choice, objective)
     read = partial(_sentences_of, parser, form, tokenize, wrapped)
     if output_dir is not None:
-        _refuse_with_output_dir(kbest=kbest, scores=scores, draw=draw, vectors=vectors, constituents=constituents)
-        _refuse_with_output_dir(constraints=constraints)
+        sole = {"kbest": kbest, "scores": scores, "draw": draw, "vectors": vectors, "constituents": constituents}
+        _refuse_with_output_dir(**sole, constraints=constraints)
         workers, writing = common.workers(jobs, cluster), "parquet" if parquet else "jsonl" if json_lines else "mrg"
         _parse_in_bulk(parser, objective, writing, shard or SHARD, workers, output_dir, inputs, read, resume)
         return
@@ -163,15 +163,23 @@ def parse(
         sentences = with_lists(read(inputs), constituents, parser.labels)
     tally = Tally(parser, inputs)
     if kbest:
-        if jobs > 1 or cluster is not None:
-            note(f"--kbest runs in one process; {'--jobs' if cluster is None else '--cluster'} is left aside")
+        _tell_of_one_process(jobs, cluster)
         _show_lists(tally.watch(_lists(parser, sentences, kbest, objective)), writer)
     else:
         analyses = common.analyse(parser, inputs, sentences, common.workers(jobs, cluster), objective)
-        with closing(tally.watch(analyses)) as results:
-            for one in results:
-                writer.show(one)
+        _show_each(tally.watch(analyses), writer)
     tally.close()
+
+
+def _tell_of_one_process(jobs: int, cluster: str | None) -> None:
+    if jobs > 1 or cluster is not None:
+        note(f"--kbest runs in one process; {'--jobs' if cluster is None else '--cluster'} is left aside")
+
+
+def _show_each(analyses: Generator[Parse, None, None], writer: _Writer) -> None:
+    with closing(analyses) as results:
+        for one in results:
+            writer.show(one)
 
 
 def _check_constituents(constituents: str | None, inputs: list[str] | None, accurate: bool) -> None:

@@ -29,10 +29,10 @@ def rank(
     tokenize: bool = common.TOKENIZE,
     wrapped: bool = common.WRAPPED,
     form: common.InputFormat = common.FORMAT,
-    resume: Path = experiments.RESUME,
+    resume: Path = common.LEDGER,
     jobs: int = common.JOBS,
     cluster: str = common.CLUSTER,
-    quiet: bool = experiments.QUIET,
+    quiet: bool = common.QUIET,
 ) -> None:
     """Put sentences into the order in which annotating them teaches a model most: rank, score, number, words.
 
