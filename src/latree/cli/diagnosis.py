@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +11,6 @@ import typer
 
 from latree.cli import common
 from latree.cli.status import note, with_progress
-from latree.diagnosis.error_report import error_sections
-from latree.diagnosis.function_report import function_section
 from latree.report.text import print_report
 from latree.report.value import Report, Section
 from latree.scoring.evalb import COLLINS, Parameters
@@ -86,20 +84,24 @@ class Details:
     calibration: Calibration | None
     worst: int
 
-    def sections(self) -> tuple[Section, ...]:
-        told = [] if self.functions is None else [function_section(self.functions)]
-        told += [] if self.errors is None else error_sections(self.errors, self.worst)
-        if self.calibration is None:
-            return tuple(told)
-        from latree.diagnosis.calibration_report import (
-            calibration_section,
-        )  # compiled code, which files have no need of
+    def sections(self) -> Iterator[Section]:
+        """Tell all of it; what only scores has no need of drawings, nor of compiled code."""
+        if self.functions is not None:
+            from latree.diagnosis.function_report import function_section
 
-        return *told, calibration_section(self.calibration)
+            yield function_section(self.functions)
+        if self.errors is not None:
+            from latree.diagnosis.error_report import error_sections
+
+            yield from error_sections(self.errors, self.worst)
+        if self.calibration is not None:
+            from latree.diagnosis.calibration_report import calibration_section
+
+            yield calibration_section(self.calibration)
 
     def print(self) -> None:
         """Write all of it for people, after the scores."""
-        if sections := self.sections():
+        if sections := tuple(self.sections()):
             print()
             print_report(Report(sections=sections))
 
@@ -117,7 +119,7 @@ class Details:
         told = {"F1": f"{figures['f1']:.2f}", "F1, strict": f"{figures['f1_strict']:.2f}"}
         facts = (("gold", gold), ("scored", scored), ("sentences", f"{figures['sentences']:,}"), *told.items())
         title = ", ".join(self._parts()).capitalize()
-        common.write_page(Report(title, facts, sections=self.sections()), path, quiet)
+        common.write_page(Report(title, facts, sections=tuple(self.sections())), path, quiet)
 
 
 def check_choices(predicted: str | None, model: Path | None, given: Mapping[str, Any]) -> None:
