@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,19 @@ def test_models_go_by_file_by_name_or_as_they_are(pcfg: Model) -> None:
     assert the_model(model("pcfg")).kind == the_model(str(model("pcfg"))).kind == "pcfg"
     with pytest.raises(LatreeError, match="expected a model, a model file or the name of one that ships, not 7"):
         the_model(7)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("library", "module"), [("spacy", "spacy_trees"), ("spacy", "spacy"), ("nltk", "nltk"), ("pandas", "pandas")]
+)
+def test_a_library_that_is_missing_is_named(library: str, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for loaded in [name for name in sys.modules if name.split(".")[0] == library]:
+        monkeypatch.setitem(sys.modules, loaded, None)
+    monkeypatch.setitem(sys.modules, library, None)
+    for ours in (module, "spacy_trees"):
+        monkeypatch.delitem(sys.modules, f"latree.integrations.{ours}", raising=False)
+    with pytest.raises(LatreeError, match=rf"install it with: pip install 'latree\[{library}\]'"):
+        import_module(f"latree.integrations.{module}")
 
 
 # -- NLTK

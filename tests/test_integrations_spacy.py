@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import pickle
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -180,7 +179,7 @@ def test_documents_keep_their_trees_in_bytes(nlp: Any) -> None:
 
 
 @pytest.fixture
-def moved(tmp_path: Path) -> Iterator[Any]:
+def moved(tmp_path: Path) -> Any:
     """A pipeline whose model file is gone by the time it is used again."""
     path = tmp_path / "my.latree"
     path.write_bytes(model("pcfg").read_bytes())
