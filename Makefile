@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all test-web test-cluster test-generic faults faults-long types kernels install clean
+.PHONY: demo test test-all test-web test-cluster test-integrations test-generic coverage dist faults faults-long types kernels install clean
 
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
@@ -51,6 +51,27 @@ test-cluster: install
 	$(INSTALL) '.[cluster,parquet]'
 	$(BIN)/python -m pytest -q tests/test_cluster.py tests/test_bulk.py
 
+# So are spaCy, pandas and Hugging Face's data sets.
+test-integrations: install
+	$(INSTALL) '.[spacy,nltk,pandas,datasets]'
+	$(BIN)/python -m pytest -q $(wildcard tests/test_integrations*.py)
+
+# What share of the lines of Python the tests run; `make coverage COVERED=tests/test_tree.py` asks for some alone.  Kernels
+# are compiled, and their lines count as not run.
+COVERED ?= tests
+coverage: install
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'coverage>=7.6'
+	$(BIN)/coverage run --source src/latree -m pytest -q $(COVERED)
+	$(BIN)/coverage report --skip-covered --skip-empty
+
+# A release: wheel and source archive, looked at as a package index would, and tried in an empty environment.
+dist: install
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'build>=1.2' 'twine>=6'
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python scripts/smoke.py dist/*.whl
+
 # The same tests with kernels for any processor of this architecture: what rounding decides is not what they assert.
 test-generic: export NUMBA_CPU_NAME := generic
 test-generic: export NUMBA_CPU_FEATURES :=
@@ -79,4 +100,4 @@ faults-long: install
 	$(FAULTS).leaks --count 100000
 
 clean:
-	rm -rf $(VENV) .numba_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis out
+	rm -rf $(VENV) .numba_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage dist out

@@ -22,6 +22,7 @@ STOREYS = (
     ("kinds",),
     ("experiments",),
     ("compare", "check", "importers", "exporters", "best", "bulk", "diagnosis", "web"),
+    ("integrations",),  # NLTK's grammar is an exporter's
     ("cli",),
 )
 ASIDE = {"scoring": {"text"}, "report": set[str]()}  # what they see; seen from kinds up

@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from latree.text.tokenize import Token as Token
     from latree.text.tree import Tree as Tree
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     "Binarization": "text.binary",

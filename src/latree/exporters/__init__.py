@@ -19,18 +19,18 @@ def export_grammar(model: Any, prefix: str | Path, form: Form = "tsv") -> list[P
     berkeley: the Berkeley parser's text format, PREFIX.grammar, .lexicon, .words and .splits, which `latree import`
     reads too.  nltk: PREFIX.pcfg, for `nltk.PCFG.fromstring`.  tsv: PREFIX.rules.tsv and PREFIX.words.tsv.
     """
-    if not kind_named(model.kind).generates:
-        names = ", ".join(name for name, kind in all_kinds().items() if kind.generates)
-        raise LatreeError(f"rules of {names} can be exported, which are probabilities; this is a {model.kind}")
-    texts = _texts(model, form)
+    texts = grammar_texts(model, form)
     paths = [Path(f"{prefix}{ending}") for ending in texts]
     for path, text in zip(paths, texts.values(), strict=True):
         write_atomically(path, text.encode())
     return paths
 
 
-def _texts(model: Any, form: Form) -> Mapping[str, str]:
-    """The files by the endings of their names."""
+def grammar_texts(model: Any, form: Form) -> Mapping[str, str]:
+    """What `export_grammar` writes: the files' texts by the endings of their names."""
+    if not kind_named(model.kind).generates:
+        names = ", ".join(name for name, kind in all_kinds().items() if kind.generates)
+        raise LatreeError(f"rules of {names} can be exported, which are probabilities; this is a {model.kind}")
     from latree.exporters import berkeley, nltk_grammar, tables
     from latree.exporters.listing import Listing
 
