@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all test-web test-cluster test-integrations test-generic coverage dist faults faults-long types kernels install clean
+.PHONY: demo docs test test-all test-web test-cluster test-integrations test-generic coverage dist faults faults-long types kernels install clean
 
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
@@ -20,6 +20,14 @@ install: $(VENV)/installed
 
 demo: $(VENV)/running
 	$(BIN)/python scripts/demo.py
+
+$(VENV)/documenting: $(VENV)/running
+	$(INSTALL) '.[docs]'
+	touch $@
+
+# The pages as a site, in build/site; a warning is an error, and nothing is loaded from elsewhere.
+docs: $(VENV)/documenting
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 CHECKED := src tests scripts bench
 PYTEST := $(BIN)/python -m pytest -q --numprocesses auto --maxprocesses 8 --dist loadfile
@@ -100,4 +108,4 @@ faults-long: install
 	$(FAULTS).leaks --count 100000
 
 clean:
-	rm -rf $(VENV) .numba_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage dist out
+	rm -rf $(VENV) .numba_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage dist build out
