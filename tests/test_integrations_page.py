@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_readme import blocks, pattern
+from tests.documents import blocks, pattern
 
 LIBRARIES = ("spacy", "nltk", "pandas", "datasets")
 

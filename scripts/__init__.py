@@ -1,0 +1,1 @@
+"""Scripts that make what ships and what is shown."""
