@@ -7,20 +7,25 @@ import os
 import re
 import signal
 import socket
+from base64 import b64encode
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from latree.cli.serve import _listening
+from latree.kinds.lvg.model import Lvg
+from latree.kinds.lvg.subtypes_in_trees import posteriors_in_tree
 from latree.kinds.registry import load
 from latree.text.partial_trees import Bracket, PartialTree
 from latree.text.tree import Tree
 from latree.web.limits import Limits
 from latree.web.routes import ENDPOINTS
-from tests.command import SLEEPS, SLEEPS_TREE, done, latree, model, process
+from tests.command import SLEEPS, SLEEPS_TREE, done, folder, latree, model, process, toy_trees
 from tests.server import Running, running
 from tests.test_web_worker import Held
 
@@ -109,6 +114,80 @@ def test_no_words_no_answer(server: Running) -> None:
     assert server.post("/parse", {"sentences": [[]]}).json["sentences"][0]["status"] == "empty"
 
 
+# -- subtypes, and the page about a model
+
+
+@pytest.fixture(scope="module")
+def split_model() -> Path:
+    """A grammar in which every category has two subtypes."""
+    path = folder() / "split.latree"
+    Lvg(subtypes=2).fit(toy_trees("dev")).save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def split(split_model: Path) -> Iterator[Running]:
+    with running(split_model, model("pcfg")) as one:
+        yield one
+
+
+def test_nodes_have_their_likeliest_subtypes(split: Running, split_model: Path) -> None:
+    grammar, tree = load(split_model), Tree.read(SLEEPS_TREE)
+    assert isinstance(grammar, Lvg)
+    told = split.post("/subtypes", {"tree": SLEEPS_TREE}).json["nodes"]
+    assert len(told) == len(tree.subtrees())
+    assert told[0] is None  # the root
+    (binary,) = grammar.prepare_data([tree])
+    found = posteriors_in_tree(grammar, binary)
+    for node, (start, end), one in zip(tree.subtrees()[1:], [(0, 4), (0, 2), (0, 1), (1, 2)], told[1:], strict=False):
+        ((symbol, shares),) = found[node.label, start, end]
+        subtype = int(shares.argmax())
+        assert (one["name"], one["place"]) == (f"{node.label}-{subtype}", f"c{symbol}-{subtype}")
+        assert one["probability"] == pytest.approx(shares[subtype])
+        assert bool(one["words"]) == node.is_leaf
+        assert bool(one["rules"]) != node.is_leaf
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"tree": SLEEPS_TREE, "model": "pcfg"},
+        {"tree": "(ROOT (XX (YY a)))"},  # which the grammar does not derive
+        {"tree": "(ROOT (S (-NONE- *) (NN teacher)))"},  # whose words have other places for the model
+    ],
+)
+def test_where_there_is_nothing_to_tell_nothing_is(split: Running, request_: Any) -> None:
+    told = split.post("/subtypes", request_)
+    assert told.status == 200
+    assert not any(told.json["nodes"])
+
+
+def test_chains_of_one_label_have_each_their_own(split: Running, split_model: Path) -> None:
+    grammar = load(split_model)
+    assert isinstance(grammar, Lvg)
+    tree = next(tree for tree in toy_trees("dev") if np.isfinite(grammar.log_prob_tree(tree)))
+    told = split.post("/subtypes", {"tree": str(tree)}).json["nodes"]
+    names = [node.label for node in tree.subtrees()[1:]]
+    assert [one["name"].rpartition("-")[0] or one["name"] for one in told[1:]] == names
+
+
+def test_the_page_about_a_model(split: Running) -> None:
+    answer = split.get("/explore/split")
+    while answer.status == 202:
+        assert answer.headers["refresh"] == "1"
+        answer = split.get("/explore/split")
+    assert answer.status == 200
+    policy, text = answer.headers["content-security-policy"], answer.body.decode()
+    assert "unsafe" not in policy
+    (style,) = re.findall("<style>(.*?)</style>", text, re.DOTALL)
+    assert f"'sha256-{b64encode(sha256(style.encode()).digest()).decode()}'" in policy
+    assert not re.search(r"<script|\sstyle=|\son\w+=", text)
+    for node in split.post("/subtypes", {"tree": SLEEPS_TREE}).json["nodes"][1:]:
+        assert f'id="{node["place"]}"' in text
+    assert split.get("/explore/nosuch").status == 404
+    assert split.get("/explore/..%2f..%2fetc").status == 404
+
+
 # -- what the API says of itself
 
 
@@ -119,6 +198,7 @@ REQUESTS: dict[str, Any] = {
     "/posteriors": {"text": AMBIGUOUS},
     "/surprisal": {"text": SLEEPS},
     "/draw": {"tree": SLEEPS_TREE, "format": "terminal"},
+    "/subtypes": {"tree": SLEEPS_TREE},
     "/save": {"tree": SLEEPS_TREE},
 }
 

@@ -66,6 +66,13 @@ ENDPOINTS = (
     ),
     Endpoint("/draw", "A tree as a picture.", Service.draw, schemas.DRAWING, lambda limits: schemas.DRAW_REQUEST),
     Endpoint(
+        "/subtypes",
+        "The likeliest subtype of every node of a tree, and what is typical of it.",
+        Service.subtypes,
+        schemas.SUBTYPES,
+        lambda limits: schemas.SUBTYPES_REQUEST,
+    ),
+    Endpoint(
         "/save",
         "Keep a corrected tree, where the server was started with a folder for it.",
         Service.save,

@@ -79,6 +79,7 @@ MODEL = record(
         "summary": STRING,
         "parses": BOOLEAN,
         "surprisal": BOOLEAN,
+        "subtypes": described(BOOLEAN, "whether /subtypes tells anything"),
         "phrases": described(many(STRING), "labels"),
         "tags": many(STRING),
     }
@@ -89,6 +90,25 @@ MODELS = record(
         "default": STRING,
         "saves": described(BOOLEAN, "whether /save keeps trees"),
         "limits": {"type": "object", "additionalProperties": {"type": "number"}},
+    }
+)
+_SHARES = many(described(many({"type": ["string", "number"]}, minItems=2, maxItems=2), "what, and its share"))
+SUBTYPE = record(
+    {
+        "name": STRING,
+        "place": described(STRING, "the fragment of the model's page, /explore/MODEL, that tells all about it"),
+        "probability": described(NUMBER, "given the words and the tree"),
+        "subtypes": described(COUNT, "that its category has"),
+        "words": described(_SHARES, "commonest ones, of a tag"),
+        "rules": described(_SHARES, "right sides of the likeliest ones, of a phrase"),
+    }
+)
+SUBTYPES = record(
+    {
+        "model": STRING,
+        "nodes": described(
+            many(SUBTYPE | {"type": ["object", "null"]}), "a parent before its children; null where there is nothing"
+        ),
     }
 )
 HEALTH = record({"status": STRING, "version": STRING})
@@ -109,6 +129,7 @@ BRACKET = record(
     {"label": described({"type": ["string", "null"]}, "none: any"), "forbidden": BOOLEAN},
 )
 TREE_REQUEST = record({"tree": described(STRING, "in Penn brackets")})
+SUBTYPES_REQUEST = record({"tree": described(STRING, "in Penn brackets, as the model has it")}, {"model": STRING})
 DRAW_REQUEST = record({"tree": STRING}, {"format": choice(Format)})
 
 

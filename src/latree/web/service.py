@@ -18,7 +18,7 @@ from latree.web.library import Library
 from latree.web.limits import Limits
 from latree.web.metrics import Metrics
 from latree.web.refusal import RefusalError
-from latree.web.tasks import Json, KBestTask, ParseTask, PosteriorsTask, SurprisalTask, TagTask, Task
+from latree.web.tasks import Json, KBestTask, ParseTask, PosteriorsTask, SubtypesTask, SurprisalTask, TagTask, Task
 from latree.web.worker import Job
 
 BEST = 5  # trees of /kbest, where nothing is said
@@ -75,6 +75,15 @@ class Service:
         """A given tree as a picture."""
         picture = Picture(_tree(request["tree"]))
         return {"drawing": await asyncio.to_thread(render, [picture], request.get("format", "svg"))}
+
+    async def subtypes(self, request: Json) -> Json:
+        """The likeliest subtype of every node of a given tree."""
+        shelf, tree = self.library.shelf(request.get("model")), _tree(request["tree"])
+        self._check_sizes([tree.words()], self.limits.words)
+        worker = await asyncio.to_thread(shelf.worker)
+        job = Job(SubtypesTask(await asyncio.to_thread(lambda: shelf.typical)), [tree])
+        (told,) = await asyncio.wrap_future(worker.submit(job))
+        return {"model": shelf.name} | told
 
     async def save(self, request: Json) -> Json:
         """Append a tree to the file of corrected ones, where the server was given a place for it."""
