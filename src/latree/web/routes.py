@@ -79,6 +79,13 @@ ENDPOINTS = (
         schemas.SAVED,
         lambda limits: schemas.TREE_REQUEST,
     ),
+    Endpoint(
+        "/next",
+        "The next sentence to annotate, where the server was started with some: what the model would learn most from.",
+        Service.next,
+        schemas.NEXT,
+        lambda limits: schemas.NEXT_REQUEST,
+    ),
     Endpoint("/models", "The models that there are.", Service.models, schemas.MODELS),
     Endpoint("/health", "Whether the server is there.", Service.health, schemas.HEALTH),
     Endpoint("/metrics", "Counts, for Prometheus.", Service.metrics_text, schemas.STRING, media=PROMETHEUS),

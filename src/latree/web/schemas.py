@@ -89,6 +89,7 @@ MODELS = record(
         "models": many(MODEL),
         "default": STRING,
         "saves": described(BOOLEAN, "whether /save keeps trees"),
+        "queue": described(BOOLEAN, "whether /next has sentences to annotate"),
         "limits": {"type": "object", "additionalProperties": {"type": "number"}},
     }
 )
@@ -114,6 +115,15 @@ SUBTYPES = record(
 HEALTH = record({"status": STRING, "version": STRING})
 DRAWING = record({"drawing": STRING})
 SAVED = record({"saved": described(COUNT, "trees in the file since the server began")})
+NEXT = record(
+    {
+        "state": described(choice(("ranking", "ranked")), "while it is ranked, nothing is offered"),
+        "ranked": described(COUNT, "sentences that the model has been asked about"),
+        "sentences": COUNT,
+        "left": described(COUNT, "sentences that are not saved yet"),
+        "next": record({"rank": COUNT, "tokens": many(STRING)}) | {"type": ["object", "null"]},
+    }
+)
 ERROR = record({"error": STRING})
 
 
@@ -130,6 +140,7 @@ BRACKET = record(
 )
 TREE_REQUEST = record({"tree": described(STRING, "in Penn brackets")})
 SUBTYPES_REQUEST = record({"tree": described(STRING, "in Penn brackets, as the model has it")}, {"model": STRING})
+NEXT_REQUEST = record({}, {"after": described(COUNT, "the rank of a sentence that is passed over")})
 DRAW_REQUEST = record({"tree": STRING}, {"format": choice(Format)})
 
 

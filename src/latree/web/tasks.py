@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Protocol
 
 from latree.errors import LatreeError
+from latree.experiments.doubts import doubts_of
 from latree.inference.results import Objective, Parse
 from latree.kinds.lvg.typical import Likeliest, Typical
 from latree.kinds.model import Model, Sentence
@@ -87,6 +88,16 @@ class SurprisalTask:
 
     def __call__(self, model: Model, sentences: Sequence[Sentence]) -> list[Json]:
         return [parser(model).surprisal(sentence).to_json() for sentence in sentences]
+
+
+@dataclass(frozen=True)
+class DoubtsTask:
+    """The errors that the model expects in its own analyses; what `latree rank` goes by."""
+
+    name: ClassVar[str] = "doubts"
+
+    def __call__(self, model: Model, sentences: Sequence[Sentence]) -> list[Json]:
+        return [doubts_of(one)._asdict() for one in model.analyse(sentences)]
 
 
 @dataclass(frozen=True)

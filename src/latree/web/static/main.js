@@ -4,6 +4,7 @@ import { ask, Refused } from "./api.js";
 import { after, find, make } from "./dom.js";
 import { asList, draw, fit, fits } from "./drawing.js";
 import { dismiss, inspect, spanOf } from "./inspector.js";
+import { offeredWords, offerNext, offerSentences } from "./queue.js";
 import { showReadings } from "./readings.js";
 import { askSubtypes, exploring, inShort, subtypeOf } from "./subtypes.js";
 import { download, takeAway } from "./takeaway.js";
@@ -49,7 +50,9 @@ async function readText() {
     return;
   }
   await telling(async () => {
-    const { sentences } = await ask("parse", { text, model: model().name }, signal);
+    const words = offeredWords(text);
+    const asked = words ? { sentences: [words] } : { text };
+    const { sentences } = await ask("parse", { ...asked, model: model().name }, signal);
     state.sentences = sentences.map(asSentence);
     state.chosen = Math.min(state.chosen, Math.max(0, sentences.length - 1));
     showAll();
@@ -314,6 +317,7 @@ async function save() {
   }
   await telling(async () => {
     const { saved } = await ask("save", { tree: shown.parse.tree });
+    if (offeredWords(find("text").value)) await offerNext();
     setTimeout(() => { find("status").textContent = `Saved: ${saved} ${saved === 1 ? "tree" : "trees"} so far.`; });
   });
 }
@@ -353,6 +357,12 @@ async function copyLink() {
 
 // -- the beginning
 
+function write(text) {
+  find("text").value = text;
+  state.chosen = 0;
+  return readText();
+}
+
 function fitText() {
   const text = find("text");
   text.style.height = "auto";
@@ -389,14 +399,16 @@ async function begin() {
   find("save").textContent = told.saves ? "Save tree" : "Download tree";
   find("examples").append(...EXAMPLES.map((text) => {
     const button = make("button", { type: "button" }, text);
-    button.addEventListener("click", () => {
-      find("text").value = text;
-      readText();
-    });
+    button.addEventListener("click", () => write(text));
     return make("li", {}, button);
   }));
   listen();
-  await recall();
+  const hasText = new URLSearchParams(location.hash.slice(1)).has("text");
+  if (hasText || !told.queue) await recall();
+  if (told.queue) {
+    offerSentences((tokens) => write(tokens.join(" ")), telling);
+    await offerNext(0, hasText);
+  }
 }
 
 telling(begin);
