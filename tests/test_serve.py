@@ -29,8 +29,8 @@ from latree.text.partial_trees import Bracket, PartialTree
 from latree.text.tree import Tree
 from latree.web.limits import Limits
 from latree.web.routes import ENDPOINTS
-from tests.command import SLEEPS, SLEEPS_TREE, done, folder, latree, model, process, toy_trees
-from tests.server import Running, running
+from tests.command import SLEEPS, SLEEPS_TREE, done, latree, model, process, toy_trees
+from tests.server import Running, running, split_model
 from tests.test_web_worker import Held
 
 WORDS = SLEEPS.split()
@@ -123,21 +123,13 @@ def test_no_words_no_answer(server: Running) -> None:
 
 
 @pytest.fixture(scope="module")
-def split_model() -> Path:
-    """A grammar in which every category has two subtypes."""
-    path = folder() / "split.latree"
-    Lvg(subtypes=2).fit(toy_trees("dev")).save(path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def split(split_model: Path) -> Iterator[Running]:
-    with running(split_model, model("pcfg")) as one:
+def split() -> Iterator[Running]:
+    with running(split_model(), model("pcfg")) as one:
         yield one
 
 
-def test_nodes_have_their_likeliest_subtypes(split: Running, split_model: Path) -> None:
-    grammar, tree = load(split_model), Tree.read(SLEEPS_TREE)
+def test_nodes_have_their_likeliest_subtypes(split: Running) -> None:
+    grammar, tree = load(split_model()), Tree.read(SLEEPS_TREE)
     assert isinstance(grammar, Lvg)
     told = split.post("/subtypes", {"tree": SLEEPS_TREE}).json["nodes"]
     assert len(told) == len(tree.subtrees())
@@ -167,8 +159,8 @@ def test_where_there_is_nothing_to_tell_nothing_is(split: Running, request_: Any
     assert not any(told.json["nodes"])
 
 
-def test_chains_of_one_label_have_each_their_own(split: Running, split_model: Path) -> None:
-    grammar = load(split_model)
+def test_chains_of_one_label_have_each_their_own(split: Running) -> None:
+    grammar = load(split_model())
     assert isinstance(grammar, Lvg)
     tree = next(tree for tree in toy_trees("dev") if np.isfinite(grammar.log_prob_tree(tree)))
     told = split.post("/subtypes", {"tree": str(tree)}).json["nodes"]
