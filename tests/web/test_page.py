@@ -217,6 +217,10 @@ def test_a_node_tells_its_subtype_and_leads_to_it(page: Page) -> None:
     assert page.run("return document.querySelector('main .bar').getBoundingClientRect().width") > 1
 
 
+def has_words(page: Page, words: list[str]) -> bool:
+    return page.words() == words
+
+
 def test_saving_leads_to_the_next_sentence(driver: Any, tmp_path: Path) -> None:
     sentences = [WALKS.split(), GIVE.split(), ["the", "teacher", "sleeps", "."]]
     ranked = [" ".join(one.tokens) for one in rank_sentences(load(model("pcfg")), sentences)]
@@ -227,7 +231,7 @@ def test_saving_leads_to_the_next_sentence(driver: Any, tmp_path: Path) -> None:
         page.until(lambda: page.words() == ranked[0].split())
         page.one("#next").click()  # passed over, and offered again at the end
         for sentence, left in ((ranked[1], 3), (ranked[2], 2), (ranked[0], 1)):
-            page.until(lambda sentence=sentence: page.words() == sentence.split())
+            page.until(partial(has_words, page, sentence.split()))
             assert page.text("#queued").startswith(f"{left} of 3")
             page.one("#save").click()
         page.until(lambda: page.text("#queued") == "All sentences are annotated.")

@@ -32,7 +32,7 @@ class Queue:
         """`saved` has the trees that there are already; longer sentences than the server takes are left out."""
         self.sentences = [words for words in dict.fromkeys(map(tuple, sentences)) if 0 < len(words) <= most_words]
         self._saved = {tuple(tree.words()) for tree in _trees_in(saved)}
-        self._ranked: list[Ranked] | None = None
+        self._ranked: list[tuple[Words, Ranked]] | None = None  # with their words as a file of trees has them
         self._doubted = 0
         self._error = ""
         self._is_closing = Event()
@@ -48,14 +48,11 @@ class Queue:
         """Note that a tree of these words is saved."""
         self._saved.add(tuple(words))
 
-    def _is_saved(self, one: Ranked) -> bool:
-        return tuple(unescape(escape(word)) for word in one.tokens) in self._saved
-
     def next(self, after: int = 0) -> Json:
         """The first sentence behind a rank that is not saved, and how far the ranking and the saving are."""
         if self._error:
             raise RefusalError(500, f"the queue could not be ranked: {self._error}")
-        left = [one for one in self._ranked or () if not self._is_saved(one)]
+        left = [one for words, one in self._ranked or () if words not in self._saved]
         offered = next((one for one in left if one.rank > after), None)
         return {
             "state": "ranking" if self._ranked is None else "ranked",
@@ -69,7 +66,7 @@ class Queue:
         try:
             doubts = [*self._doubts(shelf)]
             if len(doubts) == len(self.sentences):
-                self._ranked = ranked_by_doubts(self.sentences, doubts)
+                self._ranked = [(_as_saved(one.tokens), one) for one in ranked_by_doubts(self.sentences, doubts)]
         except Exception as error:  # nobody waits in this thread: whoever asks next is told
             self._error = str(error)
 
@@ -85,6 +82,10 @@ class Queue:
                 continue
             yield from (Doubts(**one) for one in told)
             self._doubted += len(told)
+
+
+def _as_saved(words: Words) -> Words:
+    return tuple(unescape(escape(word)) for word in words)
 
 
 def _trees_in(path: Path) -> Iterator[Tree]:
