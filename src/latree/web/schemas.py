@@ -138,10 +138,13 @@ BRACKET = record(
     {"start": described(COUNT, "first word, from 0"), "end": described(COUNT, "the word after its last")},
     {"label": described({"type": ["string", "null"]}, "none: any"), "forbidden": BOOLEAN},
 )
-TREE_REQUEST = record({"tree": described(STRING, "in Penn brackets")})
-SUBTYPES_REQUEST = record({"tree": described(STRING, "in Penn brackets, as the model has it")}, {"model": STRING})
+GIVEN_TREE = described(STRING, "in Penn brackets") | {
+    "examples": ["(ROOT (S (NP (DT The) (NN cat)) (VP (VBD sat)) (. .)))"]
+}
+TREE_REQUEST = record({"tree": GIVEN_TREE})
+SUBTYPES_REQUEST = record({"tree": GIVEN_TREE}, {"model": STRING})
 NEXT_REQUEST = record({}, {"after": described(COUNT, "the rank of a sentence that is passed over")})
-DRAW_REQUEST = record({"tree": STRING}, {"format": choice(Format)})
+DRAW_REQUEST = record({"tree": GIVEN_TREE}, {"format": choice(Format)})
 
 
 def words_request(limits: Limits, most_words: int | None = None) -> Schema:
