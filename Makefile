@@ -50,8 +50,10 @@ kernels:
 	$(BIN)/python -m tests.warm
 
 # The page of `latree serve` in a browser; skipped where chromium is not installed.
+# axe-core looks for what stands in the way of people; where npm cannot fetch it, its tests are skipped.
 test-web: install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'selenium>=4.20'
+	-test -d .axe || npm install --silent --no-save --no-audit --no-fund --prefix .axe axe-core@4
 	$(BIN)/python -m pytest -q tests/web
 
 # Ray and pyarrow are large, and no part of what the other tests need.
@@ -108,4 +110,4 @@ faults-long: install
 	$(FAULTS).leaks --count 100000
 
 clean:
-	rm -rf $(VENV) .numba_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage dist build out
+	rm -rf $(VENV) .axe .numba_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage dist build out

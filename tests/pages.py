@@ -37,12 +37,13 @@ class Reader(HTMLParser):
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         values = dict(attributes)
         assert not any(name.startswith("on") or name in ("src", "xlink:href") for name in values)
-        self.tags[tag] += 1
+        is_bar = values.get("class") == "bar"  # drawn, but no drawing
+        self.tags["bar" if is_bar else tag] += 1
         self.ids += [str(values["id"])] if "id" in values else []
         self.links |= {str(values["href"])} if "href" in values else set()
         if tag == "section":
             self.maps[self.ids[-1]] = 0
-        if tag == "svg":
+        if tag == "svg" and not is_bar:
             self.maps[list(self.maps)[-1]] += 1
         if tag != "meta":
             self.open.append(tag)

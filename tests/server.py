@@ -7,14 +7,17 @@ import json
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from threading import Thread
 from typing import Any, NamedTuple
 
 import pytest
 
+from latree.kinds.lvg.model import Lvg
 from latree.web.limits import Limits
 from latree.web.service import Service
+from tests.command import folder, toy_trees
 
 
 class Answer(NamedTuple):
@@ -61,6 +64,14 @@ class Running(NamedTuple):
         answer = self.post(path, value)
         assert answer.status == status, answer
         return str(answer.json["error"])
+
+
+@cache
+def split_model() -> Path:
+    """A grammar in which every category has two subtypes, made once."""
+    path = folder() / "split.latree"
+    Lvg(subtypes=2).fit(toy_trees("dev")).save(path)
+    return path
 
 
 @contextmanager

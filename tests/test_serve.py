@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
 import signal
 import socket
+from base64 import b64encode
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, suppress
+from hashlib import sha256
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from latree.cli.serve import _listening
+from latree.experiments.ranking import rank_sentences
+from latree.kinds.lvg.model import Lvg
+from latree.kinds.lvg.subtypes_in_trees import posteriors_in_tree
 from latree.kinds.registry import load
 from latree.text.partial_trees import Bracket, PartialTree
 from latree.text.tree import Tree
 from latree.web.limits import Limits
 from latree.web.routes import ENDPOINTS
-from tests.command import SLEEPS, SLEEPS_TREE, done, latree, model, process
-from tests.server import Running, running
+from tests.command import SLEEPS, SLEEPS_TREE, done, latree, model, process, toy_trees
+from tests.server import Running, running, split_model
 from tests.test_web_worker import Held
 
 WORDS = SLEEPS.split()
@@ -31,6 +40,7 @@ AMBIGUOUS = "the teachers walk if Tom paints the lamp ."
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     with running(model("pcfg"), model("hmm"), folder=tmp_path_factory.mktemp("saved")) as one:
+        one.service.offer([WORDS])
         yield one
 
 
@@ -109,6 +119,124 @@ def test_no_words_no_answer(server: Running) -> None:
     assert server.post("/parse", {"sentences": [[]]}).json["sentences"][0]["status"] == "empty"
 
 
+# -- subtypes, and the page about a model
+
+
+@pytest.fixture(scope="module")
+def split() -> Iterator[Running]:
+    with running(split_model(), model("pcfg")) as one:
+        yield one
+
+
+def test_nodes_have_their_likeliest_subtypes(split: Running) -> None:
+    grammar, tree = load(split_model()), Tree.read(SLEEPS_TREE)
+    assert isinstance(grammar, Lvg)
+    told = split.post("/subtypes", {"tree": SLEEPS_TREE}).json["nodes"]
+    assert len(told) == len(tree.subtrees())
+    assert told[0] is None  # the root
+    (binary,) = grammar.prepare_data([tree])
+    found = posteriors_in_tree(grammar, binary)
+    for node, (start, end), one in zip(tree.subtrees()[1:], [(0, 4), (0, 2), (0, 1), (1, 2)], told[1:], strict=False):
+        ((symbol, shares),) = found[node.label, start, end]
+        subtype = int(shares.argmax())
+        assert (one["name"], one["place"]) == (f"{node.label}-{subtype}", f"c{symbol}-{subtype}")
+        assert one["probability"] == pytest.approx(shares[subtype])
+        assert bool(one["words"]) == node.is_leaf
+        assert bool(one["rules"]) != node.is_leaf
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"tree": SLEEPS_TREE, "model": "pcfg"},
+        {"tree": "(ROOT (XX (YY a)))"},  # which the grammar does not derive
+        {"tree": "(ROOT (S (-NONE- *) (NN teacher)))"},  # whose words have other places for the model
+    ],
+)
+def test_where_there_is_nothing_to_tell_nothing_is(split: Running, request_: Any) -> None:
+    told = split.post("/subtypes", request_)
+    assert told.status == 200
+    assert not any(told.json["nodes"])
+
+
+def test_chains_of_one_label_have_each_their_own(split: Running) -> None:
+    grammar = load(split_model())
+    assert isinstance(grammar, Lvg)
+    tree = next(tree for tree in toy_trees("dev") if np.isfinite(grammar.log_prob_tree(tree)))
+    told = split.post("/subtypes", {"tree": str(tree)}).json["nodes"]
+    names = [node.label for node in tree.subtrees()[1:]]
+    assert [one["name"].rpartition("-")[0] or one["name"] for one in told[1:]] == names
+
+
+def test_the_page_about_a_model(split: Running) -> None:
+    answer = split.get("/explore/split")
+    while answer.status == 202:
+        assert answer.headers["refresh"] == "1"
+        answer = split.get("/explore/split")
+    assert answer.status == 200
+    policy, text = answer.headers["content-security-policy"], answer.body.decode()
+    assert "unsafe" not in policy
+    (style,) = re.findall("<style>(.*?)</style>", text, re.DOTALL)
+    assert f"'sha256-{b64encode(sha256(style.encode()).digest()).decode()}'" in policy
+    assert not re.search(r"<script|\sstyle=|\son\w+=", text)
+    for node in split.post("/subtypes", {"tree": SLEEPS_TREE}).json["nodes"][1:]:
+        assert f'id="{node["place"]}"' in text
+    assert split.get("/explore/nosuch").status == 404
+    assert split.get("/explore/..%2f..%2fetc").status == 404
+
+
+# -- sentences to annotate
+
+
+QUEUE = [tuple(tree.words()) for tree in toy_trees("test")[:12]]
+
+
+def waited_for(server: Running, after: int = 0) -> Any:
+    """What is offered, once the ranking is done."""
+    while (told := server.post("/next", {"after": after}).json)["state"] == "ranking":
+        assert told["next"] is None
+        assert 0 <= told["ranked"] <= told["sentences"]
+    return told
+
+
+def test_sentences_are_offered_by_rank_until_they_are_saved(tmp_path: Path) -> None:
+    ranked = [list(one.tokens) for one in rank_sentences(load(model("pcfg")), QUEUE)]
+    flat = {words: str(Tree("S", [Tree("X", word=word) for word in words])) for words in QUEUE}
+    with running(model("pcfg"), folder=tmp_path) as server:
+        server.service.offer([*QUEUE, (), ("long",) * 200])
+        assert server.get("/models").json["queue"]
+        told = waited_for(server)
+        assert (told["sentences"], told["left"]) == (len(QUEUE), len(QUEUE))
+        assert told["next"] == {"rank": 1, "tokens": ranked[0]}
+        assert waited_for(server, after=1)["next"]["tokens"] == ranked[1]
+        server.post("/save", {"tree": flat[tuple(ranked[0])]})
+        assert waited_for(server)["next"]["tokens"] == ranked[1]
+    with running(model("pcfg"), folder=tmp_path) as again:
+        again.service.offer(QUEUE)
+        assert waited_for(again)["next"]["tokens"] == ranked[1]
+        for words in ranked[1:]:
+            again.post("/save", {"tree": flat[tuple(words)]})
+        told = waited_for(again)
+        assert (told["left"], told["next"]) == (0, None)
+
+
+def test_words_with_brackets_are_known_again(tmp_path: Path) -> None:
+    (tmp_path / "saved.mrg").write_text("(S (X -LRB-) (X a_b))\n")
+    with running(model("pcfg"), folder=tmp_path) as server:
+        server.service.offer([("(", "a b"), ("c",)])
+        assert waited_for(server)["next"]["tokens"] == ["c"]
+
+
+def test_without_a_queue_there_is_no_next_sentence(narrow: Running) -> None:
+    assert narrow.error("/next", {}, 404).startswith("this server has no sentences to annotate")
+    assert not narrow.get("/models").json["queue"]
+
+
+def test_a_queue_needs_a_place_to_save(tmp_path: Path) -> None:
+    assert "--queue needs --save" in latree("serve", "--queue", tmp_path / "any.txt").err
+    assert "--tokenize is for the text of --queue" in latree("serve", "--tokenize").err
+
+
 # -- what the API says of itself
 
 
@@ -119,7 +247,9 @@ REQUESTS: dict[str, Any] = {
     "/posteriors": {"text": AMBIGUOUS},
     "/surprisal": {"text": SLEEPS},
     "/draw": {"tree": SLEEPS_TREE, "format": "terminal"},
+    "/subtypes": {"tree": SLEEPS_TREE},
     "/save": {"tree": SLEEPS_TREE},
+    "/next": {"after": 0},
 }
 
 
@@ -290,6 +420,54 @@ def test_a_body_that_never_comes_is_given_up(server: Running) -> None:
             b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{"
         )
         assert line.recv(100).startswith(b"HTTP/1.1 504")
+
+
+def test_heads_that_come_byte_by_byte_keep_nobody_waiting() -> None:
+    with running(model("pcfg"), limits=Limits(head_seconds=0.3)) as slow, ExitStack() as lines:
+        dripping = [lines.enter_context(socket.create_connection(("127.0.0.1", slow.port))) for _ in range(100)]
+        ended = 0
+        for byte in itertools.chain(b"GET /health HTTP/1.1\r\nX: ", itertools.repeat(ord("x"))):
+            assert slow.get("/health").status == 200
+            ended = sum(_has_ended(line, bytes([byte])) for line in dripping)
+            if ended == len(dripping):
+                break
+        assert slow.post("/parse", {"sentences": [WORDS]}).status == 200
+
+
+def _has_ended(line: socket.socket, byte: bytes) -> bool:
+    """Whether the server has closed a connection; where it has not, send it one more byte."""
+    line.setblocking(False)
+    try:
+        if line.recv(100) == b"":
+            return True
+        raise AssertionError("half a head was answered")
+    except BlockingIOError:
+        with suppress(BlockingIOError, OSError):
+            line.send(byte)
+        return False
+    except ConnectionError:
+        return True
+
+
+def test_a_connection_is_used_again_and_ends_when_nothing_comes() -> None:
+    with (
+        running(model("pcfg"), limits=Limits(head_seconds=0.5)) as slow,
+        closing(HTTPConnection("127.0.0.1", slow.port)) as line,
+    ):
+        for _ in range(3):
+            line.request("GET", "/health")
+            assert line.getresponse().read().startswith(b'{"status":"ok"')
+        line.sock.sendall(b"GET /health HT")
+        assert line.sock.recv(100) == b""
+
+
+def test_a_flood_of_body_is_refused_before_it_is_read(narrow: Running) -> None:
+    with socket.create_connection(("127.0.0.1", narrow.port)) as line:
+        head = (
+            "POST /parse HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 999999999999"
+        )
+        line.sendall(f"{head}\r\n\r\n".encode() + b" " * 10_000)
+        assert line.recv(1_000).startswith(b"HTTP/1.1 413")
 
 
 # -- the command

@@ -12,7 +12,7 @@ import pytest
 from latree.data import toy
 from latree.kinds.pcfg.model import Pcfg
 from tests.command import folder, model
-from tests.server import Running, running
+from tests.server import Running, running, split_model
 from tests.web.browser import Page
 
 FLAGS = (
@@ -23,10 +23,10 @@ FLAGS = (
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A server of two toy grammars that keeps trees."""
+    """A server of two toy grammars, and one with subtypes, that keeps trees."""
     small = folder() / "small.latree"
     Pcfg().fit(toy("dev")).save(small)
-    with running(model("pcfg"), small, folder=tmp_path_factory.mktemp("saved")) as server:
+    with running(model("pcfg"), small, split_model(), folder=tmp_path_factory.mktemp("saved")) as server:
         yield server
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+from latree.experiments.ranking import rank_sentences
 from latree.kinds.registry import load
 from latree.text.partial_trees import Bracket, PartialTree
 from latree.text.tree import Tree
 from tests.command import model
+from tests.server import running
 from tests.web.browser import Page
 
 WALKS = "the teachers walk if Tom paints the lamp ."
@@ -192,6 +195,49 @@ def test_scripts_that_run_leftwards_are_drawn_so(page: Page) -> None:
     script = "return [...document.querySelectorAll('#figures .word')].map((one) => one.getBoundingClientRect().left)"
     first, second = page.run(script)
     assert first > second
+
+
+def test_a_node_tells_its_subtype_and_leads_to_it(page: Page) -> None:
+    page.type(WALKS)
+    page.phrase("NP: the lamp").click()
+    assert not page.one("#subtype").is_displayed()  # a pcfg has none
+    page.press(ESCAPE)
+    page.one("#model option[value=split]").click()
+    page.until(lambda: page.run("document.querySelector('#figures .phrase').focus()") or "sure" in page.text("#told"))
+    page.phrase("NP: the lamp").click()
+    told = page.until(lambda: page.text("#subtype"))
+    assert "of 2 subtypes" in told
+    link = page.one("#subtype a").get_attribute("href")
+    address, _, place = link.partition("#")
+    assert address == page.one("#explore").get_attribute("href")
+    page.driver.get(link)
+    card = page.until(lambda: page.one(f"#{place} h3"))
+    assert card.text.startswith(told.partition(" ")[0])
+    assert page.run("return getComputedStyle(document.querySelector('article')).borderTopStyle") == "solid"
+    assert page.run("return document.querySelector('main .bar').getBoundingClientRect().width") > 1
+
+
+def has_words(page: Page, words: list[str]) -> bool:
+    return page.words() == words
+
+
+def test_saving_leads_to_the_next_sentence(driver: Any, tmp_path: Path) -> None:
+    sentences = [WALKS.split(), GIVE.split(), ["the", "teacher", "sleeps", "."]]
+    ranked = [" ".join(one.tokens) for one in rank_sentences(load(model("pcfg")), sentences)]
+    with running(model("pcfg"), folder=tmp_path) as server:
+        server.service.offer(sentences)
+        page = Page(driver, server, tmp_path)
+        page.open()
+        page.until(lambda: page.words() == ranked[0].split())
+        page.one("#next").click()  # passed over, and offered again at the end
+        for sentence, left in ((ranked[1], 3), (ranked[2], 2), (ranked[0], 1)):
+            page.until(partial(has_words, page, sentence.split()))
+            assert page.text("#queued").startswith(f"{left} of 3")
+            page.one("#save").click()
+        page.until(lambda: page.text("#queued") == "All sentences are annotated.")
+        assert page.console() == []
+    saved = [Tree.read(line).words() for line in (tmp_path / "saved.mrg").read_text().splitlines()]
+    assert [" ".join(words) for words in saved] == [*ranked[1:], ranked[0]]
 
 
 def test_what_the_server_refuses_is_told(page: Page) -> None:

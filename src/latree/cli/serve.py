@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,15 @@ _SAVE = typer.Option(
 )
 
 
+_QUEUE = typer.Option(
+    None,
+    "--queue",
+    metavar="FILE",
+    help="Offer these sentences to be annotated, first those that the model would learn most from (`latree rank`); "
+    "those that are saved already are left out.  Read as by `latree parse`: a sentence a line, trees, or CoNLL-U.",
+)
+
+
 def serve(
     model: list[Path] = _MODELS,
     host: str = typer.Option(
@@ -46,6 +56,10 @@ def serve(
     ),
     port: int = typer.Option(8000, "--port", min=0, max=65535, metavar="N", help="The port; 0: any that is free."),
     save: Path = _SAVE,
+    queue: str = _QUEUE,
+    tokenize: bool = typer.Option(
+        False, "--tokenize", help="The queue is ordinary text: split it into sentences and words."
+    ),
     max_length: int = typer.Option(
         _LIMITS.words, "--max-length", min=1, metavar="N", help="Longer sentences, in words, are refused."
     ),
@@ -57,9 +71,15 @@ def serve(
 
     Only this machine is answered, unless --host says otherwise.  GET /openapi.json describes the API.
     """
+    if queue is not None and save is None:
+        raise typer.BadParameter("--queue needs --save: what is annotated must be kept somewhere")
+    if tokenize and queue is None:
+        raise typer.BadParameter("--tokenize is for the text of --queue")
     service = _service(model or [], Limits(words=max_length, seconds=timeout), save)
     with _listening(host, port) as listener:
         _warm(service, model or [])
+        if queue is not None:
+            service.offer(_to_annotate(service, queue, tokenize))
         _run(service, host, listener)
     note("stopped")
 
@@ -79,6 +99,17 @@ def _service(models: list[Path], limits: Limits, folder: Path | None) -> Service
     for shelf in service.library.shelves.values():
         _ = shelf.facts
     return service
+
+
+def _to_annotate(service: Service, path: str, tokenize: bool) -> list[Sequence[str]]:
+    """The sentences of a queue."""
+    model = service.library.shelf(None).model
+    split = common.splitter(model, tokenize, wrapped=False)
+    sentences = [*common.read_sentences([path], None, split=split, labels=getattr(model, "labels", None))]
+    most = service.limits.words
+    if left_out := sum(len(words) > most for words in sentences):
+        note(f"{left_out} of {len(sentences)} sentences have more than {most} words, and are left out")
+    return sentences
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -60,11 +60,20 @@ def rank_sentences(
     A sentence costs its words and an `overhead`; with a large one, every sentence costs the same.  Left out are those
     without words, and those that are too long for the model.
     """
-    if overhead < 0:
-        raise LatreeError(f"a sentence cannot cost less than its words: overhead {overhead}")
     given = model.tokenize(sentences) if isinstance(sentences, str) else sentences
     words = [model.words_of(sentence) for sentence in given]
-    found = list(watch(doubts_of_all(model, words, jobs, Ledger(resume)), len(words)))
+    return ranked_by_doubts(
+        words, watch(doubts_of_all(model, words, jobs, Ledger(resume)), len(words)), most, overhead=overhead
+    )
+
+
+def ranked_by_doubts(
+    words: Sequence[tuple[str, ...]], doubts: Iterable[Doubts], most: int | None = None, *, overhead: float = OVERHEAD
+) -> list[Ranked]:
+    """The same for sentences of which a model's doubts are known, or are found as they are asked for."""
+    if overhead < 0:
+        raise LatreeError(f"a sentence cannot cost less than its words: overhead {overhead}")
+    found = list(doubts)
     worth = {
         number: _by_pair(tokens, one.errors)
         for number, (tokens, one) in enumerate(zip(words, found, strict=True))

@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from latree.errors import LatreeError
-from latree.web import pages
+from latree.web import explore, pages
 from latree.web.check import check
 from latree.web.guard import Guard
 from latree.web.refusal import RefusalError
@@ -39,6 +39,7 @@ def make_app(service: Service, hosts: frozenset[str] | None = None) -> Starlette
     described = JSONResponse(openapi(service.limits))
     routes = [_route(service, one.path, one.method, partial(_answer, service, one)) for one in ENDPOINTS]
     routes.append(_route(service, OPENAPI, "GET", partial(_give, described)))
+    routes.append(_route(service, explore.PATH, "GET", partial(_explore, service, explore.Explorer())))
     routes += [_route(service, path, "GET", partial(_give, page)) for path, page in pages.responses().items()]
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _http_fault})
     app.add_middleware(Guard, hosts=hosts)
@@ -103,6 +104,16 @@ async def _disconnected(request: Request) -> None:
 
 async def _give(response: Response, request: Request) -> Response:
     return response
+
+
+async def _explore(service: Service, explorer: explore.Explorer, request: Request) -> Response:
+    """The page about a model; while it is made, one that says so."""
+    shelf = service.library.shelves.get(request.path_params["name"])
+    if shelf is None:
+        raise RefusalError(404, "there is no such model")
+    page = asyncio.wrap_future(explorer.page(shelf))
+    done, _ = await asyncio.wait([page], timeout=explore.PATIENCE)
+    return page.result() if done else explore.waiting(shelf.name)
 
 
 async def _body(request: Request, most: int) -> bytes:

@@ -21,7 +21,7 @@ LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 class Guard:
-    """Adds the headers, and refuses who calls the server by another name.
+    """Adds the headers, where an answer has none of its own, and refuses who calls the server by another name.
 
     A site that gives its own name the address of this machine would else be taken by a browser for this server.
     """
@@ -36,7 +36,9 @@ class Guard:
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         host = _without_port(Headers(scope=scope).get("host", ""))

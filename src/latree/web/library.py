@@ -11,6 +11,8 @@ from typing import Any
 from latree import files
 from latree.data import DEFAULT, shipped
 from latree.errors import LatreeError
+from latree.kinds.lvg.model import Lvg
+from latree.kinds.lvg.typical import Typical
 from latree.kinds.model import Model
 from latree.kinds.registry import kind_named, load
 from latree.web.metrics import Metrics
@@ -38,6 +40,7 @@ class Shelf:
             "summary": training.get("summary", ""),
             "parses": parses,
             "surprisal": parses and kind.generates,
+            "subtypes": parses and header["kind"] == Lvg.kind,
             "phrases": sorted({label for sort, label, *_ in symbols if sort == "phrase"}),
             "tags": sorted({label for sort, label, *_ in symbols if sort == "tag"}),
         }
@@ -52,6 +55,11 @@ class Shelf:
     @property
     def model(self) -> Model:
         return self.worker().model
+
+    @cached_property
+    def typical(self) -> Typical | None:
+        """What tells of the subtypes in trees; None where the model has none that stand by themselves."""
+        return Typical(self.model) if isinstance(self.model, Lvg) else None
 
     @property
     def waiting(self) -> int:

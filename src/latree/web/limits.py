@@ -15,5 +15,6 @@ class Limits:
     surprisal_words: int = 60  # of a sentence: nothing is pruned there, and these take some two seconds
     brackets: int = 300  # known of a sentence
     kbest: int = 50  # trees of a sentence
+    head_seconds: float = 10.0  # for the head of a request to come
     seconds: float = 30.0  # until a request is answered, one way or the other
     waiting: int = 5_000  # sentences of all requests to a model

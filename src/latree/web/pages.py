@@ -11,7 +11,7 @@ INDEX = "index.html"
 NAMES = (INDEX, "style.css", "icon.svg")
 SCRIPTS = (
     *("main.js", "api.js", "dom.js", "trees.js", "drawing.js", "walking.js", "inspector.js", "readings.js"),
-    "takeaway.js",
+    *("subtypes.js", "queue.js", "takeaway.js"),
 )
 
 

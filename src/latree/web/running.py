@@ -5,6 +5,7 @@ from __future__ import annotations
 import uvicorn
 
 from latree.web.app import make_app
+from latree.web.patience import impatient
 from latree.web.service import Service
 
 
@@ -12,6 +13,7 @@ def make_server(service: Service, hosts: frozenset[str] | None = None) -> uvicor
     """What listens and answers; asked to end, it first finishes what is under way."""
     config = uvicorn.Config(
         make_app(service, hosts),
+        http=impatient(service.limits.head_seconds),
         ws="none",
         log_level="warning",
         server_header=False,

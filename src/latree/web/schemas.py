@@ -79,6 +79,7 @@ MODEL = record(
         "summary": STRING,
         "parses": BOOLEAN,
         "surprisal": BOOLEAN,
+        "subtypes": described(BOOLEAN, "whether /subtypes tells anything"),
         "phrases": described(many(STRING), "labels"),
         "tags": many(STRING),
     }
@@ -88,12 +89,41 @@ MODELS = record(
         "models": many(MODEL),
         "default": STRING,
         "saves": described(BOOLEAN, "whether /save keeps trees"),
+        "queue": described(BOOLEAN, "whether /next has sentences to annotate"),
         "limits": {"type": "object", "additionalProperties": {"type": "number"}},
+    }
+)
+_SHARES = many(described(many({"type": ["string", "number"]}, minItems=2, maxItems=2), "what, and its share"))
+SUBTYPE = record(
+    {
+        "name": STRING,
+        "place": described(STRING, "the fragment of the model's page, /explore/MODEL, that tells all about it"),
+        "probability": described(NUMBER, "given the words and the tree"),
+        "subtypes": described(COUNT, "that its category has"),
+        "words": described(_SHARES, "commonest ones, of a tag"),
+        "rules": described(_SHARES, "right sides of the likeliest ones, of a phrase"),
+    }
+)
+SUBTYPES = record(
+    {
+        "model": STRING,
+        "nodes": described(
+            many(SUBTYPE | {"type": ["object", "null"]}), "a parent before its children; null where there is nothing"
+        ),
     }
 )
 HEALTH = record({"status": STRING, "version": STRING})
 DRAWING = record({"drawing": STRING})
 SAVED = record({"saved": described(COUNT, "trees in the file since the server began")})
+NEXT = record(
+    {
+        "state": described(choice(("ranking", "ranked")), "while it is ranked, nothing is offered"),
+        "ranked": described(COUNT, "sentences that the model has been asked about"),
+        "sentences": COUNT,
+        "left": described(COUNT, "sentences that are not saved yet"),
+        "next": record({"rank": COUNT, "tokens": many(STRING)}) | {"type": ["object", "null"]},
+    }
+)
 ERROR = record({"error": STRING})
 
 
@@ -108,8 +138,13 @@ BRACKET = record(
     {"start": described(COUNT, "first word, from 0"), "end": described(COUNT, "the word after its last")},
     {"label": described({"type": ["string", "null"]}, "none: any"), "forbidden": BOOLEAN},
 )
-TREE_REQUEST = record({"tree": described(STRING, "in Penn brackets")})
-DRAW_REQUEST = record({"tree": STRING}, {"format": choice(Format)})
+GIVEN_TREE = described(STRING, "in Penn brackets") | {
+    "examples": ["(ROOT (S (NP (DT The) (NN cat)) (VP (VBD sat)) (. .)))"]
+}
+TREE_REQUEST = record({"tree": GIVEN_TREE})
+SUBTYPES_REQUEST = record({"tree": GIVEN_TREE}, {"model": STRING})
+NEXT_REQUEST = record({}, {"after": described(COUNT, "the rank of a sentence that is passed over")})
+DRAW_REQUEST = record({"tree": GIVEN_TREE}, {"format": choice(Format)})
 
 
 def words_request(limits: Limits, most_words: int | None = None) -> Schema:

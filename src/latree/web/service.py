@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,9 @@ from latree.text.tree import Tree
 from latree.web.library import Library
 from latree.web.limits import Limits
 from latree.web.metrics import Metrics
+from latree.web.queue import Queue
 from latree.web.refusal import RefusalError
-from latree.web.tasks import Json, KBestTask, ParseTask, PosteriorsTask, SurprisalTask, TagTask, Task
+from latree.web.tasks import Json, KBestTask, ParseTask, PosteriorsTask, SubtypesTask, SurprisalTask, TagTask, Task
 from latree.web.worker import Job
 
 BEST = 5  # trees of /kbest, where nothing is said
@@ -32,9 +33,19 @@ class Service:
     def __init__(self, given: Sequence[Path] = (), limits: Limits | None = None, folder: Path | None = None) -> None:
         self.limits, self.metrics, self.folder = limits or Limits(), Metrics(), folder
         self.library = Library(given, self.limits.waiting, self.metrics)
+        self.queue: Queue | None = None
         self._saved = 0
 
+    def offer(self, sentences: Iterable[Sequence[str]]) -> None:
+        """Offer sentences to be annotated, ranked in the background; the server must have a folder to save in."""
+        assert self.folder is not None
+        self.queue = Queue(sentences, self.folder / SAVED, self.limits.words)
+        self.queue.start(self.library.shelf(None))
+
     def close(self) -> None:
+        """Finish what is under way, but for a ranking."""
+        if self.queue is not None:
+            self.queue.close()
         self.library.close()
 
     # -- sentences
@@ -76,14 +87,31 @@ class Service:
         picture = Picture(_tree(request["tree"]))
         return {"drawing": await asyncio.to_thread(render, [picture], request.get("format", "svg"))}
 
+    async def subtypes(self, request: Json) -> Json:
+        """The likeliest subtype of every node of a given tree."""
+        shelf, tree = self.library.shelf(request.get("model")), _tree(request["tree"])
+        self._check_sizes([tree.words()], self.limits.words)
+        worker = await asyncio.to_thread(shelf.worker)
+        job = Job(SubtypesTask(await asyncio.to_thread(lambda: shelf.typical)), [tree])
+        (told,) = await asyncio.wrap_future(worker.submit(job))
+        return {"model": shelf.name} | told
+
     async def save(self, request: Json) -> Json:
         """Append a tree to the file of corrected ones, where the server was given a place for it."""
         if self.folder is None:
             raise RefusalError(404, "this server keeps no trees; it was started without --save")
-        line = f"{_tree(request['tree'])}\n".encode()
-        await asyncio.to_thread(_append, self.folder / SAVED, line)
+        tree = _tree(request["tree"])
+        await asyncio.to_thread(_append, self.folder / SAVED, f"{tree}\n".encode())
         self._saved += 1
+        if self.queue is not None:
+            self.queue.mark(tree.words())
         return {"saved": self._saved}
+
+    async def next(self, request: Json) -> Json:
+        """The next sentence to annotate, where the server was given some."""
+        if self.queue is None:
+            raise RefusalError(404, "this server has no sentences to annotate; it was started without --queue")
+        return self.queue.next(request.get("after", 0))
 
     # -- about itself
 
@@ -94,6 +122,7 @@ class Service:
             "models": facts,
             "default": self.library.default,
             "saves": self.folder is not None,
+            "queue": self.queue is not None,
             "limits": limits,
         }
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Protocol
 
 from latree.errors import LatreeError
+from latree.experiments.doubts import doubts_of
 from latree.inference.results import Objective, Parse
+from latree.kinds.lvg.typical import Likeliest, Typical
 from latree.kinds.model import Model, Sentence
 from latree.kinds.parser import Parser
 from latree.kinds.tagger import Tagger
+from latree.text.tree import Tree
 
 Json = dict[str, Any]
 
@@ -20,8 +23,8 @@ class Task(Protocol):
 
     name: ClassVar[str]
 
-    def __call__(self, model: Model, sentences: Sequence[Sentence]) -> list[Json]:
-        """What is answered for every sentence."""
+    def __call__(self, model: Model, sentences: Sequence[Any]) -> list[Json]:
+        """What is answered for every sentence, or whatever else the task is about."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,30 @@ class SurprisalTask:
 
     def __call__(self, model: Model, sentences: Sequence[Sentence]) -> list[Json]:
         return [parser(model).surprisal(sentence).to_json() for sentence in sentences]
+
+
+@dataclass(frozen=True)
+class DoubtsTask:
+    """The errors that the model expects in its own analyses; what `latree rank` goes by."""
+
+    name: ClassVar[str] = "doubts"
+
+    def __call__(self, model: Model, sentences: Sequence[Sentence]) -> list[Json]:
+        return [doubts_of(one)._asdict() for one in model.analyse(sentences)]
+
+
+@dataclass(frozen=True)
+class SubtypesTask:
+    """Of trees in place of sentences, the likeliest subtype of every node; none of a model that has no subtypes."""
+
+    name: ClassVar[str] = "subtypes"
+    typical: Typical | None
+
+    def __call__(self, model: Model, sentences: Sequence[Any]) -> list[Json]:
+        return [{"nodes": [one and asdict(one) for one in self._of(tree)]} for tree in sentences]
+
+    def _of(self, tree: Tree) -> Sequence[Likeliest | None]:
+        return [None] * len(tree.subtrees()) if self.typical is None else self.typical.of(tree)
 
 
 def parser(model: Model) -> Parser:

@@ -10,9 +10,9 @@ from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future
 from threading import Condition, Thread
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from latree.kinds.model import BATCH, Model, Sentence
+from latree.kinds.model import BATCH, Model
 from latree.web.metrics import Metrics
 from latree.web.refusal import RefusalError
 from latree.web.tasks import Json, Task
@@ -21,7 +21,7 @@ from latree.web.tasks import Json, Task
 class Job:
     """The sentences of a request; `future` has the answers once all are there."""
 
-    def __init__(self, task: Task, sentences: Sequence[Sentence]) -> None:
+    def __init__(self, task: Task, sentences: Sequence[Any]) -> None:
         self.task, self.sentences = task, sentences
         self.taken = 0  # how many sentences are done, or under way
         self.missing = len(sentences)
@@ -53,7 +53,7 @@ class Place(NamedTuple):
     number: int
 
     @property
-    def sentence(self) -> Sentence:
+    def sentence(self) -> Any:
         return self.job.sentences[self.number]
 
 

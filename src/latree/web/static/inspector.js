@@ -1,6 +1,7 @@
 // The small panel that tells of a phrase and takes what the reader decides about it.
 
 import { find, make } from "./dom.js";
+import { showSubtype } from "./subtypes.js";
 import { percent, textOf, wordsOf } from "./trees.js";
 
 const panel = find("inspector");
@@ -18,8 +19,9 @@ export function spanOf(tree, node, other) {
   return { start, end, label: null, node: null, text };
 }
 
-// Shows the panel beside a node.  `decided(brackets)` is called with what the tree must have, and must not have.
-export function inspect(span, labels, place, { decided, left, focus = true }) {
+// Shows the panel beside a node.  `decided(brackets)` is called with what the tree must have, and must not have;
+// `subtype` is what is known of the node's, null for nothing.
+export function inspect(span, { labels, place, model, subtype, decided, left, focus = true }) {
   inspected = span;
   decide = decided;
   leave = left;
@@ -31,6 +33,7 @@ export function inspect(span, labels, place, { decided, left, focus = true }) {
   label.textContent = node ? node.label : "New phrase";
   find("inspected").replaceChildren(label, " ", words);
   find("likely").textContent = told(node);
+  showSubtype(subtype, model);
   find("keep").hidden = find("forbid").hidden = !node;
   find("name").textContent = node ? "Relabel" : "Add";
   find("label").value = "";

@@ -4,7 +4,9 @@ import { ask, Refused } from "./api.js";
 import { after, find, make } from "./dom.js";
 import { asList, draw, fit, fits } from "./drawing.js";
 import { dismiss, inspect, spanOf } from "./inspector.js";
+import { offeredWords, offerNext, offerSentences } from "./queue.js";
 import { showReadings } from "./readings.js";
+import { askSubtypes, exploring, inShort, subtypeOf } from "./subtypes.js";
 import { download, takeAway } from "./takeaway.js";
 import { ALIKE, differences, keyOf, percent, readTree, textOf } from "./trees.js";
 import { walk } from "./walking.js";
@@ -41,13 +43,16 @@ async function readText() {
   const text = find("text").value;
   fitText();
   remember();
+  find("explore").href = exploring(model());
   if (!text.trim()) {
     state.sentences = [];
     showAll();
     return;
   }
   await telling(async () => {
-    const { sentences } = await ask("parse", { text, model: model().name }, signal);
+    const words = offeredWords(text);
+    const asked = words ? { sentences: [words] } : { text };
+    const { sentences } = await ask("parse", { ...asked, model: model().name }, signal);
     state.sentences = sentences.map(asSentence);
     state.chosen = Math.min(state.chosen, Math.max(0, sentences.length - 1));
     showAll();
@@ -65,11 +70,14 @@ function asSentence(parse) {
 async function lookCloser(signal = asking.signal) {
   const sentence = current();
   const asked = { sentences: [sentence.tokens], constraints: [sentence.known.brackets] };
-  const best = await ask("kbest", { ...asked, model: model().name, k: READINGS }, signal);
-  sentence.parses = best.sentences[0].parses.filter((one, rank) => !rank || one.probability >= LEAST);
+  const ranked = await ask("kbest", { ...asked, model: model().name, k: READINGS }, signal);
+  sentence.parses = ranked.sentences[0].parses.filter((one, rank) => !rank || one.probability >= LEAST);
   sentence.rank = 0;
   showSentence();
-  await Promise.all([askBeside(sentence, asked, signal), askSurprisal(sentence, signal)]);
+  const [best] = sentence.parses;
+  await Promise.all([
+    askBeside(sentence, asked, signal), askSurprisal(sentence, signal), askSubtypes(best, model(), signal),
+  ]);
   showSentence();
 }
 
@@ -78,7 +86,9 @@ async function askBeside(sentence, asked, signal) {
   sentence.beside = null;
   if (!name) return;
   const answer = await ask("parse", { ...asked, model: name }, signal);
-  sentence.beside = { name, parse: answer.sentences[0] };
+  const [parse] = answer.sentences;
+  await askSubtypes(parse, state.models.get(name), signal);
+  sentence.beside = { name, parse };
 }
 
 async function askSurprisal(sentence, signal) {
@@ -143,6 +153,7 @@ function showSentence() {
   showReadings(sentence.parses, trees, sentence.rank, (rank) => {
     sentence.rank = rank;
     showSentence();
+    telling(() => askSubtypes(sentence.parses[rank], model(), asking.signal));
   });
   fitPictures();
   find("list").replaceChildren(asList(trees[sentence.rank]));
@@ -169,10 +180,10 @@ function showFigures(sentence, parse, trees) {
   if (other) {
     const theirs = draw(other, { apart: differences(other, tree), close, name: `Tree by ${beside.name}` });
     figures.push(figure(theirs, beside.name, beside.parse));
-    walk(theirs, other, () => {}, tell);
+    walk(theirs, other, () => {}, (node) => tell(node, beside.parse));
   }
   find("figures").replaceChildren(...figures);
-  shown = { svg, tree, parse, walker: walk(svg, tree, inspectAt, tell) };
+  shown = { svg, tree, parse, walker: walk(svg, tree, inspectAt, (node) => tell(node, parse)) };
 }
 
 const likelihood = ({ probability }) => (probability === null ? [] : [`${percent(probability)} likely`]);
@@ -208,8 +219,10 @@ function fitPictures() {
 }
 
 // Tells of the node under the pointer or the focus, in place of the hint.
-function tell(node) {
-  find("told").textContent = node ? sayAll(node) : "";
+function tell(node, parse) {
+  const subtype = subtypeOf(parse, node);
+  find("told").replaceChildren(...(node ? [make("span", {}, sayAll(node))] : []));
+  if (subtype) find("told").append(" ", make("span", {}, inShort(subtype)));
   find("told").hidden = !node;
   find("hint").hidden = Boolean(node);
 }
@@ -233,7 +246,11 @@ function inspectAt(node, other, quietly = false) {
   const place = { x: box.left + box.width / 2 - stage.left, y: box.bottom - stage.top + 8, width: stage.width };
   const labels = node.word !== undefined && !other ? model().tags : model().phrases;
   const { walker } = shown;
-  inspect(span, labels, place, {
+  inspect(span, {
+    labels,
+    place,
+    model: model(),
+    subtype: subtypeOf(shown.parse, span.node),
     decided: (brackets) => decide(brackets, node.place),
     left: () => walker.focus(node.place),
     focus: !quietly,
@@ -300,6 +317,7 @@ async function save() {
   }
   await telling(async () => {
     const { saved } = await ask("save", { tree: shown.parse.tree });
+    if (offeredWords(find("text").value)) await offerNext();
     setTimeout(() => { find("status").textContent = `Saved: ${saved} ${saved === 1 ? "tree" : "trees"} so far.`; });
   });
 }
@@ -339,6 +357,12 @@ async function copyLink() {
 
 // -- the beginning
 
+function write(text) {
+  find("text").value = text;
+  state.chosen = 0;
+  return readText();
+}
+
 function fitText() {
   const text = find("text");
   text.style.height = "auto";
@@ -375,14 +399,16 @@ async function begin() {
   find("save").textContent = told.saves ? "Save tree" : "Download tree";
   find("examples").append(...EXAMPLES.map((text) => {
     const button = make("button", { type: "button" }, text);
-    button.addEventListener("click", () => {
-      find("text").value = text;
-      readText();
-    });
+    button.addEventListener("click", () => write(text));
     return make("li", {}, button);
   }));
   listen();
-  await recall();
+  const hasText = new URLSearchParams(location.hash.slice(1)).has("text");
+  if (hasText || !told.queue) await recall();
+  if (told.queue) {
+    offerSentences((tokens) => write(tokens.join(" ")), telling);
+    await offerNext(0, hasText);
+  }
 }
 
 telling(begin);

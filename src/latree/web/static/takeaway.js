@@ -30,7 +30,7 @@ export function standalone(svg) {
   }
   sheet.remove();
   for (const one of copy.querySelectorAll("*")) {
-    for (const name of ["class", "tabindex", "role", "data-place", "aria-label", "aria-hidden"]) one.removeAttribute(name);
+    for (const name of ["class", "tabindex", "role", "data-place", "aria-label", "aria-hidden", "aria-describedby"]) one.removeAttribute(name);
   }
   copy.removeAttribute("class");
   copy.setAttribute("width", copy.viewBox.baseVal.width);

@@ -1,4 +1,5 @@
-// Trees as nodes: { label, word, children, parent, start, end, probability, place }.
+// Trees as nodes: { label, word, children, parent, start, end, probability, place, order }; `place` is among the nodes
+// that are shown, `order` among all.
 
 const SYMBOLS = /[()]|[^ \t\r\n\f\v()]+/g;
 
@@ -25,6 +26,7 @@ export function readTree(brackets, tokens, constituents = []) {
     }
   }
   const root = top.children[0];
+  nodesOf(root).forEach((node, number) => { node.order = number; });
   const phrases = nodesOf(root).filter((node) => node.word === undefined);
   phrases.forEach((node, number) => { node.probability = constituents[number]?.[3]; });
   const shown = root.children.length === 1 && root.children[0].word === undefined ? root.children[0] : root;

@@ -10,6 +10,7 @@ export function walk(svg, tree, chosen, seen) {
   let current = nodes[0];
   let anchor = null; // where a new phrase begins
   groups[0].setAttribute("tabindex", "0");
+  for (const group of groups) group.setAttribute("aria-describedby", "told");
 
   function go(node) {
     groups[current.place].setAttribute("tabindex", "-1");
