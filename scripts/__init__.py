@@ -1,0 +1,1 @@
+"""Scripts that make what is committed, and the pages of the site."""
