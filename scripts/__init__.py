@@ -1,1 +1,1 @@
-"""Scripts that make what ships and what is shown."""
+"""Scripts that make what is committed, and the pages of the site."""

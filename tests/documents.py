@@ -21,15 +21,24 @@ class Step(NamedTuple):
     lines: list[str]
 
 
-def blocks(page: str) -> list[tuple[str, str]]:
-    """What a page has as code: the language, and the text."""
-    return re.findall(r"^```(\w*)\n(.*?)^```$", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
+def sections(page: str) -> list[str]:
+    """The titles on a page that have code under them, in order."""
+    titles = re.findall(r"^## (.*)$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
+    return [title for title in titles if blocks(page, title)]
 
 
-def steps(page: str) -> list[Step]:
+def blocks(page: str, section: str = "") -> list[tuple[str, str]]:
+    """What a page, or the section of a title, has as code: the language, and the text."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    if section:
+        text = text.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    return re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def steps(page: str, section: str = "") -> list[Step]:
     """The commands after a `$`, each with the lines up to the next; one that goes on ends in a backslash."""
     listed: list[Step] = []
-    for language, block in blocks(page):
+    for language, block in blocks(page, section):
         if language or not block.startswith("$ "):
             continue
         for part in re.split(r"^\$ ", block.replace("\\\n", ""), flags=re.MULTILINE)[1:]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.documents import printed_by, steps
+import pytest
+
+from tests.documents import printed_by, sections, steps
 
 PAGE = "docs/build-a-treebank.md"
 
@@ -20,9 +22,16 @@ def roughly_matches(printed: list[str], expected: list[str]) -> bool:
     return all(line in left for line in wanted)
 
 
-def test_a_treebank_is_built_as_the_page_says(tmp_path: Path, shared: Path) -> None:
-    listed = steps(PAGE)
-    assert len(listed) >= 15
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the sections are gone through one after the other: each needs files of those before it."""
+    return tmp_path_factory.mktemp("treebank")
+
+
+@pytest.mark.parametrize("section", sections(PAGE))
+def test_a_treebank_is_built_as_the_page_says(section: str, folder: Path, shared: Path) -> None:
+    listed = steps(PAGE, section)
+    assert listed
     for command, expected in listed:
-        printed = printed_by(command, tmp_path, DATA=str(shared / "data"))
+        printed = printed_by(command, folder, DATA=str(shared / "data"))
         assert roughly_matches(printed, [line for line in expected if line]), "\n".join([command, *printed])

@@ -82,11 +82,13 @@ class Parser(ForestModel[Parse]):
     # -- for people
 
     def parse(self, sentence: Sentence, objective: Objective = "max-rule") -> Parse:
+        """The best tree of a sentence: running text, a list of words, or these with what is known of the tree."""
         return next(self.analyse([sentence], objective))
 
     def parse_all(
         self, sentences: str | Iterable[Sentence], jobs: Jobs = 1, objective: Objective = "max-rule"
     ) -> Iterator[Parse]:
+        """The best tree of every sentence of a text or a list, in order; the same whatever the number of jobs."""
         from latree.kinds.jobs import analyse_all
 
         return analyse_all(self, sentences, jobs, objective)

@@ -97,11 +97,13 @@ class Tagger(ForestModel[Tagging]):
     # -- for people
 
     def tag(self, sentence: Sentence, objective: Objective = "max-rule") -> list[str]:
+        """The best tags of a sentence: running text, or a list of words."""
         return list(next(self.analyse([sentence], objective)).tags)
 
     def tag_all(
         self, sentences: str | Iterable[Sentence], jobs: Jobs = 1, objective: Objective = "max-rule"
     ) -> Iterator[Tagging]:
+        """The best tags of every sentence of a text or a list, in order; the same whatever the number of jobs."""
         from latree.kinds.jobs import analyse_all
 
         return analyse_all(self, sentences, jobs, objective)
