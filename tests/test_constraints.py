@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from latree import Bracket, InputError, LatreeError, PartialTree, Pcfg, Tree
+from latree import Bracket, InputError, LatreeError, PartialTree, Pcfg, Svs, Tree
 from latree.data import toy
 from latree.inference.constraints import bounds_of
 from latree.inference.grammar import Grammar
@@ -32,7 +32,7 @@ def agrees(tree: Tree, brackets: tuple[Bracket, ...]) -> bool:
     """Whether a tree has what is given and lacks what is forbidden, by its nodes alone; the root is left aside."""
     phrases = {span for child in tree.children for span in below(child, tree)}
     tags = {(tag, i, i + 1) for i, tag in enumerate(tree.tags())}
-    for label, start, end, forbidden in brackets:
+    for label, start, end, forbidden, _ in brackets:
         there = phrases if label is None and forbidden else phrases | tags
         has = any((i, j) == (start, end) and label in (None, name) for name, i, j in there)
         if has == forbidden:
@@ -153,6 +153,45 @@ def test_every_parser_keeps_to_what_is_given(name: str) -> None:
     assert parser.tag(sentence)[-1] == free[-1].tree.tags()[-1]
 
 
+def test_heads_share_out_what_a_bracket_has() -> None:
+    """Every derivation of a phrase has one of its words as the head: sums over heads are the sum without any."""
+    parser: Any = Svs(headwords=5, clusters=0).fit([Tree.read(text) for text in HEADED])
+    words, compared = ("a", "b", "c", "d"), 0
+    parser.threshold = 0.0
+    for label, start, end in (("NP", 0, 2), ("VP", 2, 4), ("S", 0, 4)):
+        whole = parser.log_prob(PartialTree(words, (Bracket(label, start, end),)))
+        parts = [
+            parser.log_prob(PartialTree(words, (Bracket(label, start, end, head=head),))) for head in range(start, end)
+        ]
+        assert math.fsum(map(math.exp, parts)) == pytest.approx(math.exp(whole))
+        compared += sum(math.isfinite(part) for part in parts)
+    assert compared > 3  # some phrases may have either of their words
+
+
+# The second child of an NP is its head, and of a VP the first; but where the second is an N, that.
+HEADED = [
+    "(S (NP (D a) (N b)) (VP (V c) (X d)))",
+    "(S (NP (D a) (X b)) (VP (V c) (N d)))",
+    "(S (NP (N a) (X b)) (VP (N c) (X d)))",
+]
+
+
+def test_what_is_given_as_a_head_is_one() -> None:
+    parser: Any = model("svs")
+    sentence = "(NP the (^ teacher)) sleeps ."
+    found = parser.parse(PartialTree.read(sentence))
+    assert found.status == "ok"
+    assert found.log_marginal == pytest.approx(parser.log_prob(PartialTree.read(sentence.replace("^", "NN"))))
+    other = parser.parse(PartialTree.read("(NP (^ the) teacher) sleeps ."))  # of an article no phrase has the head
+    assert other.status == "recovered"
+    assert "NP over 'the teacher' with the head 'the'" in other.reason
+
+
+def test_only_svs_knows_heads() -> None:
+    with pytest.raises(LatreeError, match="heads are given to svs, whose grammar knows them; this is a pcfg"):
+        model("pcfg").parse(PartialTree.read("(NP the (^ teacher)) sleeps ."))
+
+
 @pytest.mark.parametrize("name", ["pcfg", "lvg", "svs"])
 def test_what_is_forbidden_is_not_found(name: str) -> None:
     """Whatever the best tree has, one after the other, until nothing else is left of that kind."""
@@ -226,6 +265,7 @@ def test_reading() -> None:
         *(Bracket("PP", 4, 6, forbidden=True), Bracket(None, 7, 9, forbidden=True)),
     }
     assert PartialTree.read(" ") == PartialTree(())
+    assert PartialTree.read("(NP the (^ man)) saw").brackets == (Bracket("NP", 0, 2, head=1),)
 
 
 @pytest.mark.parametrize(
@@ -235,6 +275,10 @@ def test_reading() -> None:
         ("a) b", ":1:2: ')' without an open bracket"),
         ("a (NP) b", ":1:3: bracket '(NP)' without words"),
         ("(NP (!NP a b))", ":1: NP over 'a b' is both given and forbidden"),
+        ("(NP (^ a b))", ":1:5: '(^ ...)' has more than one word"),
+        ("(^ a) b", ":1:1: '(^ ...)' is the head of nothing"),
+        ("(NP (^ a) (^ b))", ":1:11: 'NP' has two heads"),
+        ("(!NP (^ a) b)", ":1: a head is one of the words of a bracket that is given"),
     ],
 )
 def test_faults_of_text(text: str, told: str) -> None:

@@ -9,7 +9,7 @@ for every set of labels.  Each tree that agrees still has one derivation, and no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -150,16 +150,37 @@ class _ChartLimits:
         return Values(work.base, top, tags)
 
 
-def bounds_of(words: int, brackets: Sequence[Bracket], grammar: Grammar, called: Callable[[str], Mask]) -> Bounds:
-    """Make constraints into those of a grammar; `called` says which symbols a label stands for."""
+def bounds_of(
+    words: int,
+    brackets: Sequence[Bracket],
+    grammar: Grammar,
+    called: Callable[[str], Mask],
+    modifiers: Callable[[], Mask] | None = None,
+) -> Bounds:
+    """Make constraints into those of a grammar; `called` says which symbols a label stands for, `modifiers` which are
+    never heads, and is asked where heads are given."""
     crossing = np.zeros((words, words + 1), np.bool_)
-    for _, s, e, forbidden in brackets:
-        if not forbidden:
-            crossing[:s, s + 1 : e] = True
-            crossing[s + 1 : e, e + 1 :] = True
+    for one in brackets:
+        if not one.forbidden:
+            crossing[: one.start, one.start + 1 : one.end] = True
+            crossing[one.start + 1 : one.end, one.end + 1 :] = True
     spans = dict.fromkeys((one.start, one.end) for one in brackets)
     demands = {span: _demand([one for one in brackets if one[1:3] == span], grammar, called) for span in spans}
+    on_paths = list(_on_head_paths(brackets))
+    if on_paths and modifiers is not None:
+        nothing, barred = _demand([], grammar, called), modifiers()
+        for span in on_paths:
+            demand = demands.get(span, nothing)
+            demands[span] = demand._replace(barred=demand.barred | barred)
     return Bounds(crossing, demands)
+
+
+def _on_head_paths(brackets: Iterable[Bracket]) -> Iterator[Span]:
+    """The spans within a bracket that hold its head: a node over one of them is on the way to it, and so a head."""
+    for _, first, end, _, head in brackets:
+        if head is not None:
+            inside = ((a, b) for a in range(first, head + 1) for b in range(head + 1, end + 1))
+            yield from (span for span in inside if span != (first, end))
 
 
 def _demand(brackets: list[Bracket], grammar: Grammar, called: Callable[[str], Mask]) -> Demand:
@@ -168,11 +189,11 @@ def _demand(brackets: list[Bracket], grammar: Grammar, called: Callable[[str], M
     phrases, nodes = kinds == "phrase", (kinds == "phrase") | (kinds == "tag")
     barred = np.zeros(len(kinds), np.bool_)
     given: dict[bytes, Mask] = {}
-    for label, _, _, forbidden in brackets:
-        if forbidden:
-            barred |= phrases if label is None else called(label)
+    for one in brackets:
+        if one.forbidden:
+            barred |= phrases if one.label is None else called(one.label)
         else:
-            wanted = nodes if label is None else called(label)
+            wanted = nodes if one.label is None else called(one.label)
             given[wanted.tobytes()] = wanted
     if len(given) > grammar.unary_steps + 2:  # no chain is so long, and sets would be too many
         return Demand(barred, np.zeros(len(kinds), np.int64), 1)

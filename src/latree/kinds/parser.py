@@ -214,9 +214,15 @@ class Parser(ForestModel[Parse]):
                     f"{sentence.told(one)}: whole tags are found last here; they can be given, not forbidden"
                 )
         asked = [
-            one for one in brackets if one.forbidden or one.end - one.start < words or not self._is_root(one.label)
+            one
+            for one in brackets
+            if one.forbidden or one.end - one.start < words or not self._is_root(one.label) or one.head is not None
         ]
-        return bounds_of(words, asked, self.grammar, self._called)
+        return bounds_of(words, asked, self.grammar, self._called, self._modifiers)
+
+    def _modifiers(self) -> Mask:
+        """[symbols] those that are never heads, where a grammar tells heads from others."""
+        raise LatreeError(f"heads are given to svs, whose grammar knows them; this is a {self.kind}")
 
     def _is_root(self, label: str | None) -> bool:
         return label is None or self.labels.says_nothing(label)

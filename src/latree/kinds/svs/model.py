@@ -12,6 +12,7 @@ from latree.arrays import NONE, Floats, Longs
 from latree.checks import integers, numbers
 from latree.errors import LatreeError
 from latree.files import Arrays, Header, ModelFile, pack_strings, unpack_strings
+from latree.inference.constraints import Mask
 from latree.inference.decode import only
 from latree.inference.derivations import Derivation
 from latree.inference.forest import Forest, restrict
@@ -27,7 +28,7 @@ from latree.kinds.svs import Choice, SvsOptions
 from latree.kinds.svs.choice import chosen_edges
 from latree.kinds.svs.counts import Headwords, Structure, normalised, structure
 from latree.kinds.svs.derivations import TreeForest, all_derivations
-from latree.kinds.svs.relations import HeadBinarization, Relation
+from latree.kinds.svs.relations import HeadBinarization, Relation, is_head
 from latree.kinds.svs.training import Concepts
 from latree.kinds.svs.vectors import ConstituentVector, Neighbour, Vector, annotated_tree, read_vectors, similarity
 from latree.learning.loop import Training, train
@@ -53,6 +54,9 @@ class Svs(Parser):
     prior: Floats  # [symbols, concepts] how often each occurs
     concept_of: Floats  # [headwords, concepts] P(i | h)
     choice: Choice = "vector"  # what `viterbi` means
+
+    def _modifiers(self) -> Mask:
+        return np.array([not is_head(symbol) for symbol in self.grammar.symbols])
 
     # -- training
 
