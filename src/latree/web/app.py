@@ -39,7 +39,8 @@ def make_app(service: Service, hosts: frozenset[str] | None = None) -> Starlette
     described = JSONResponse(openapi(service.limits))
     routes = [_route(service, one.path, one.method, partial(_answer, service, one)) for one in ENDPOINTS]
     routes.append(_route(service, OPENAPI, "GET", partial(_give, described)))
-    routes.append(_route(service, explore.PATH, "GET", partial(_explore, service, explore.Explorer())))
+    exploring = partial(_explore, service, explore.Explorer(), pages.waiting())
+    routes.append(_route(service, explore.PATH, "GET", exploring))
     routes += [_route(service, path, "GET", partial(_give, page)) for path, page in pages.responses().items()]
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _http_fault})
     app.add_middleware(Guard, hosts=hosts)
@@ -106,14 +107,14 @@ async def _give(response: Response, request: Request) -> Response:
     return response
 
 
-async def _explore(service: Service, explorer: explore.Explorer, request: Request) -> Response:
+async def _explore(service: Service, explorer: explore.Explorer, waiting: Response, request: Request) -> Response:
     """The page about a model; while it is made, one that says so."""
     shelf = service.library.shelves.get(request.path_params["name"])
     if shelf is None:
         raise RefusalError(404, "there is no such model")
     page = asyncio.wrap_future(explorer.page(shelf))
     done, _ = await asyncio.wait([page], timeout=explore.PATIENCE)
-    return page.result() if done else explore.waiting(shelf.name)
+    return page.result() if done else waiting
 
 
 async def _body(request: Request, most: int) -> bytes:

@@ -7,7 +7,6 @@ from base64 import b64encode
 from concurrent.futures import Future
 from dataclasses import replace
 from hashlib import sha256
-from html import escape
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
@@ -41,14 +40,6 @@ class Explorer:
                 known = self._pages[shelf.name] = Future()
                 Thread(target=_make, args=(shelf, known), name=f"latree-explore-{shelf.name}", daemon=True).start()
             return known
-
-
-def waiting(name: str) -> Response:
-    """A page that says that the page about a model is under way, and asks for it again."""
-    title = "It is being made"
-    told = f"The page about {escape(name)} is being made, which takes some seconds the first time."
-    text = f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>{title}</title><p>{told}</p></html>'
-    return Response(text, 202, {"Refresh": "1"}, "text/html")
 
 
 def _make(shelf: Shelf, future: Future[Response]) -> None:
