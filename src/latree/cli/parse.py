@@ -158,9 +158,7 @@ def parse(
     if parquet or shard is not None or resume:
         raise typer.BadParameter("--parquet, --shard and --resume have no effect without --output-dir")
     writer = _Writer(parser, _with_vectors(parser) if vectors else None, scores, json_lines, draw)
-    sentences: Iterator[Sentence] = read(inputs) if constraints is None else read_partial_trees(constraints)
-    if constituents is not None:
-        sentences = with_lists(read(inputs), constituents, parser.labels)
+    sentences = _limited(parser, read(inputs), constituents) if constraints is None else read_partial_trees(constraints)
     tally = Tally(parser, inputs)
     if kbest:
         _tell_of_one_process(jobs, cluster)
@@ -169,6 +167,11 @@ def parse(
         analyses = common.analyse(parser, inputs, sentences, common.workers(jobs, cluster), objective)
         _show_each(tally.watch(analyses), writer)
     tally.close()
+
+
+def _limited(parser: Parser, sentences: Iterator[Any], constituents: str | None) -> Iterator[Sentence]:
+    """Give sentences the lists of constituents that they are limited to, where there are such."""
+    return sentences if constituents is None else with_lists(sentences, constituents, parser.labels)
 
 
 def _tell_of_one_process(jobs: int, cluster: str | None) -> None:
