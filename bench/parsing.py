@@ -1,11 +1,12 @@
 """Scores of one kind of parser over several seeds, beside its pruner, in products, and by the size of the treebank.
 
     python -m bench.parsing KIND DIRECTORY [OPTION=VALUE ...] [--seeds 3] [--parts dev test] [--products]
-                            [--shares 8 4 2 1]
+                            [--shares 8 4 2 1] [--strict]
 
 KIND and the options are those of `latree train`, as in `rounds=4 spans=true`; the directory has train.mrg.gz (or
 train.mrg), dev.mrg and test.mrg.  Prints F1 / F1 of sentences up to 40 words / exact match of every part, a row a seed
-with the number of all its subtypes, then means and, of F1, the standard deviation.  What is trained by gradient is as
+with the number of all its subtypes, then means and, of F1, the standard deviation; with --strict strict F1 / exact
+match / tags, of all sentences and words.  What is trained by gradient is as
 it was best on dev.  Of a model with a pruner that parses too, the pruner has a column; where the two decide together,
 "alone" is the model without it.  With --products: the model times the grammar of the next seed, its pruner or another
 of its kind, and two such grammars.  With --shares a table for each, of models trained on every eighth tree, every
@@ -41,9 +42,13 @@ class Score(NamedTuple):
     f1: float
     short: float  # F1 of short sentences
     exact: float
+    f1_strict: float
+    exact_strict: float
+    tags: float  # of all words
 
-    def __str__(self) -> str:
-        return " / ".join(f"{number:.2f}" for number in self)
+
+SHOWN = ("f1", "short", "exact")
+SHOWN_STRICT = ("f1_strict", "exact_strict", "tags")
 
 
 def option_values(pairs: Sequence[str]) -> dict[str, Any]:
@@ -69,7 +74,8 @@ def score(parser: Any, gold: Trees) -> Score:
     scores = latree.score_trees(gold, guesses).to_json()
     short = [number for number, tree in enumerate(gold) if len(tree.words()) <= SHORT]
     of_short = latree.score_trees([gold[number] for number in short], [guesses[number] for number in short])
-    return Score(scores["f1"], of_short.to_json()["f1"], scores["exact"])
+    of_all = (scores[name] for name in ("f1_strict", "exact_strict", "tag_accuracy_all"))
+    return Score(scores["f1"], of_short.to_json()["f1"], scores["exact"], *of_all)
 
 
 def members(model: Any) -> Iterator[tuple[str, Any]]:
@@ -115,15 +121,16 @@ def print_table(options: argparse.Namespace, train: Trees) -> None:
     models = trained_models(options, train)
     seconds = (time.process_time() - start) / len(models)
     golds = {part: read_part(options.directory, part, models[0]) for part in options.parts}
-    rows = list[list[Score]]()
+    shown, rows = SHOWN_STRICT if options.strict else SHOWN, list[list[list[float]]]()
     for number, model in enumerate(models):
         columns = [*members(model), *(products(models, number) if options.products else ())]
-        cells = {f"{part}: {name}": score(parser, gold) for part, gold in golds.items() for name, parser in columns}
+        scores = {f"{part}: {name}": score(parser, gold) for part, gold in golds.items() for name, parser in columns}
         if not rows:
             print(f"{len(train)} trees, {seconds:.0f} CPU seconds a training\n")
-            print(f"| | {' | '.join(cells)} |\n{'|---' * (len(cells) + 1)}|")
-        rows.append([*cells.values()])
-        print(f"| seed {number}{width(model)} | {' | '.join(map(str, rows[-1]))} |", flush=True)
+            print(f"| | {' | '.join(scores)} |\n{'|---' * (len(scores) + 1)}|")
+        rows.append([[getattr(one, name) for name in shown] for one in scores.values()])
+        cells = (" / ".join(f"{number:.2f}" for number in cell) for cell in rows[-1])
+        print(f"| seed {number}{width(model)} | {' | '.join(cells)} |", flush=True)
     if len(rows) > 1:
         print(f"| mean | {' | '.join(means(rows))} |")
     print(flush=True)
@@ -135,7 +142,7 @@ def width(model: Any) -> str:
     return "" if counts is None else f", {counts.sum()} subtypes"
 
 
-def means(rows: Sequence[Sequence[Score]]) -> Iterator[str]:
+def means(rows: Sequence[Sequence[Sequence[float]]]) -> Iterator[str]:
     """The last row of a table: for every column the means, and the deviation of F1."""
     scores = np.array(rows)
     for mean, deviation in zip(scores.mean(0), scores[:, :, 0].std(0, ddof=1), strict=True):
@@ -151,6 +158,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--parts", nargs="*", default=["dev"])
     parser.add_argument("--products", action="store_true")
     parser.add_argument("--shares", nargs="*", type=int, default=[1], help="train on every so manieth tree")
+    parser.add_argument("--strict", action="store_true")
     options = parser.parse_args(arguments)
     for share in options.shares:
         print_table(options, read_part(options.directory, "train")[::share])
