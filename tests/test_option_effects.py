@@ -27,6 +27,7 @@ from latree.text.binary import Binarization
 from latree.text.labels import LabelRules
 from latree.text.tree import Tree
 from tests.command import folder, toy_trees
+from tests.tiny_transformer import transformer
 
 # A value other than the default for every option, and other than that which makes training short.
 OTHER: dict[str, Any] = {
@@ -39,8 +40,11 @@ OTHER: dict[str, Any] = {
     "components": 3,
     "concentration": 9.0,
     "covariance": "diagonal",
+    "device": "cpu:0",
     "dim": 4,
+    "dropout": 0.5,
     "empties": "DT-0",
+    "encoder_rate": 0.1,
     "epochs": 3,
     "estimator": "variational",
     "fine": "-",
@@ -51,6 +55,7 @@ OTHER: dict[str, Any] = {
     "headwords": 5,
     "horizontal": -1,
     "iterations": 2,
+    "layers": 1,
     "k_max": 4,
     "k_min": 2,
     "labels": "raw",
@@ -90,6 +95,7 @@ OTHER: dict[str, Any] = {
     "unmerged": "edges",
     "vertical": 2,
     "word_components": 3,
+    "width": 5,
     "word_smoothing": 0.5,
 }
 SWITCHES = ("clusters", "estimator", "k_max", "pruner", "scales", "start", "subtypes")  # on which others may depend
@@ -106,19 +112,22 @@ SHORT = {
 ALL = os.environ.get("LATREE_TESTS") == "all"  # whether what is not refused beside another option is trained as well
 SENTENCES, OF_LVG_D = 15, 40  # with few, those of lvg-d are too easy for its weights to move
 # What is for processes: the model differs with --stochastic alone, or in digits that its file does not keep.
-FOR_PROCESSES = {("batch", "lvg-d"), ("parts", "gm-lveg")}
+FOR_PROCESSES = {("batch", "lvg-d"), ("parts", "gm-lveg"), ("device", "neural")}
 
 
 def other_value(name: str, option: str) -> Any:
     """A value that a model of this name does not have by default."""
     if option == "vectors":
         return str(word_vectors())
+    if option == "encoder":
+        return str(transformer())
     special: dict[tuple[str, str], Any] = {
         ("gm-lveg-tagger", "grow"): 1,
         ("gm-lveg-tagger", "spans"): False,
         ("lvg-d", "start"): "zero",
         ("lvg-d-tagger", "spans"): False,
         ("lvg-d-tagger", "start"): "zero",
+        ("neural", "spans"): False,
         ("svs", "horizontal"): 1,
     }
     return special.get((name, option), OTHER[option])

@@ -36,12 +36,15 @@ SMALL: dict[str, dict[str, Any]] = {
     "lvg-d-tagger": {"subtypes": 2, "epochs": 1, "iterations": 3},
     "gm-lveg": {"rounds": 1, "epochs": 1, "dim": 2, "components": 2},
     "gm-lveg-tagger": {"epochs": 1, "dim": 2, "components": 2},
+    "neural": {"rounds": 1, "epochs": 1, "width": 8, "dim": 2},
+    "neural-tagger": {"epochs": 1, "width": 8, "dim": 2},
     "svs": {"clusters": 2},
 }
 PRODUCTS = (("lvg", "gm-lveg"), ("lvg", "lvg-d"))
 SIZE = 60  # trees to train on
 
-TRAINED = [*chain.from_iterable(kind.places() for kind in all_kinds().values() if kind.name != Product.kind)]
+_KINDS = [kind for kind in all_kinds().values() if kind.name != Product.kind and kind.is_usable]
+TRAINED = [*chain.from_iterable(kind.places() for kind in _KINDS)]
 NAMES = [*TRAINED, *(" x ".join(members) for members in PRODUCTS)]
 
 

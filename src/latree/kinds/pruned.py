@@ -90,10 +90,11 @@ class PrunedModel(ForestModel[Any]):
     pruner: Model  # of the same grammar
     lexical: LexicalRules
     joint: bool = False  # decode by the product with the pruner's posteriors
+    has_lexical_rules: ClassVar[bool] = True  # whether words have weights of their own, wherever they stand
     heeds_letters: ClassVar[bool] = False  # whether words of a class are told apart by their letters
     certifies = False
     own_name: ClassVar[str]  # of what is not the pruner, for messages
-    _continues = "epochs"
+    _continues: ClassVar[str | None] = "epochs"
 
     def __init__(self, options: Any = None, *, pruner: Model | None = None, **changes: Any) -> None:
         """`pruner` is a model of the same treebank, trained or not; else the options say what it is."""
@@ -243,18 +244,21 @@ class PrunedModel(ForestModel[Any]):
             "pruner": {"kind": self.pruner.kind, **pruner},
             "options": self.options.to_json(),
             "training": self.training,
-            "scheme": self.lexical.scheme.header(),
             **self.calibration(),
         }
         named = {f"pruner.{name}": array for name, array in arrays.items()}
-        return ModelFile(header, named | {f"lexical.{name}": a for name, a in self.lexical.to_arrays().items()})
+        if self.has_lexical_rules:
+            header["scheme"] = self.lexical.scheme.header()
+            named |= {f"lexical.{name}": array for name, array in self.lexical.to_arrays().items()}
+        return ModelFile(header, named)
 
     def restore(self, header: Header, arrays: Arrays) -> None:
         """Take over the pruner, and from it grammar and lexicon, and the lexical rules."""
         pruner = header["pruner"]
         self.adopt(from_state(pruner["kind"], pruner, part_of("pruner.", arrays)))
-        tags = len(self.grammar.tags)
-        self.lexical = LexicalRules.from_arrays(part_of("lexical.", arrays), tags, header["scheme"])
+        if self.has_lexical_rules:
+            tags = len(self.grammar.tags)
+            self.lexical = LexicalRules.from_arrays(part_of("lexical.", arrays), tags, header["scheme"])
 
     def check_lexicon(self) -> None:
         """The pruner's was looked at with the pruner."""

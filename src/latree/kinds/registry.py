@@ -9,6 +9,7 @@ import pkgutil
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,7 @@ class Kind:
     joins_pruner: bool = False  # whether it can decide together with its pruner, by the product of both
     generates: bool = False  # whether its parsers' weights are probabilities of rules, which tell what word comes next
     pruners: tuple[str, ...] = ()  # the kinds whose code it may import, since its pruners are of these
+    needs: str | None = None  # a library that latree comes without, and the extra of the kind's name brings
 
     @property
     def trained_options(self) -> type[ModelOptions]:
@@ -47,6 +49,11 @@ class Kind:
         if self.options is None:
             raise LatreeError(f"a {self.name} is not trained, but made of trained models")
         return self.options
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the library that it needs is there."""
+        return self.needs is None or find_spec(self.needs) is not None
 
     @property
     def tagger_name(self) -> str:
@@ -89,7 +96,10 @@ def at_place(place: str) -> Any:
 
 def model_class(name: str) -> type[Model]:
     """The class of the models that model files call so."""
-    chosen: type[Model] = at_place(kind_named(name).places()[name])
+    kind = kind_named(name)
+    if not kind.is_usable:
+        raise LatreeError(f"a {kind.name} needs {kind.needs}; install it with: pip install 'latree[{kind.name}]'")
+    chosen: type[Model] = at_place(kind.places()[name])
     return chosen
 
 

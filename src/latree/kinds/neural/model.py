@@ -1,0 +1,238 @@
+"""Parsers and taggers whose words and phrases are weighed by an encoder, in the context of the whole sentence.
+
+Another model, the pruner, says which constituents a sentence may have, as for a gm-lveg; the forests it leaves are
+wider here.  On these, inference is exact: log P(T | w), k-best lists and posteriors are those of the grammar with the
+weights that the encoder gives to this sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latree.arrays import Floats, Ints, Longs
+from latree.errors import LatreeError
+from latree.files import Arrays, Header, ModelFile, part_of
+from latree.inference.forest import Forest
+from latree.inference.gaussian.mixtures import Mixtures, no_statistics
+from latree.inference.gaussian.seen import SeenLattice
+from latree.inference.gaussian.sequences import (
+    GaussianChain,
+    Joints,
+    gaussian_chain,
+    log_z_of_mixtures,
+    no_moments,
+    sum_mixtures,
+)
+from latree.inference.gaussian.slots import SlotForest, slot_forest
+from latree.inference.gaussian.sweeps import GaussianInference, gaussian_infer, gaussian_log_z
+from latree.inference.potentials import Potentials
+from latree.inference.sequences import Lattice, Sums
+from latree.kinds.gm_lveg.start import from_treebank
+from latree.kinds.hmm.model import Hmm
+from latree.kinds.lvg.model import Lvg
+from latree.kinds.neural import NeuralOptions
+from latree.kinds.neural.anchored import SpanEdges, WordRules, span_places
+from latree.kinds.neural.encoders import Encoder, kept_arrays, load_arrays, make_encoder, restore_encoder
+from latree.kinds.neural.network import Context, Network, as_array
+from latree.kinds.neural.training import Batch, Epochs, parser_batch, tagger_batch
+from latree.kinds.pruned import Example, PrunedModel, PrunedParser, PrunedReading, PrunedTagger
+from latree.kinds.span_features import places
+from latree.learning.loop import Training, train
+
+
+@dataclass(frozen=True, eq=False)
+class ContextReading(PrunedReading):
+    """The words themselves: an encoder reads whole sentences, and several at once."""
+
+    word: NDArray[Any]  # [words] strings
+    place: Longs  # [words] each word's own in its sentence
+
+    def sentences(self) -> list[list[str]]:
+        return [part.tolist() for part in np.split(self.word, np.flatnonzero(self.place == 0)[1:])]
+
+
+class ContextModel(PrunedModel):
+    """Mixed into a parser or a tagger."""
+
+    own_name = "potentials"
+    has_lexical_rules = False
+    options: NeuralOptions
+    network: Network
+    _last: tuple[ContextReading, Context] | None = None  # what was read last
+    _continues = None  # the rate falls over all epochs: with more of them it is another training
+
+    def __init__(self, options: NeuralOptions | None = None, **more: Any) -> None:
+        super().__init__(options, **more)
+        self.joint = not self.options.alone
+
+    def learn(self, data: list[Any], training: Training) -> None:
+        """Adam on log P(T | w)."""
+        train(Epochs(self, data), training, self.options.seed)
+
+    def make_network(self, examples: Sequence[Example], rng: np.random.Generator) -> Network:
+        """A network that has learned nothing yet; its rules are the treebank's."""
+        encoder = make_encoder(self.options, [one.words for one in examples])
+        return self._network_of(encoder, self._treebank_rules(rng))
+
+    def _network_of(self, encoder: Encoder, rules: Mixtures) -> Network:
+        return Network(self.options, encoder, len(self.grammar.tags), len(self.grammar.symbols), rules)
+
+    def _treebank_rules(self, rng: np.random.Generator) -> Mixtures:
+        """The treebank's probabilities; what Gaussians make of them where they meet is for words to make up for."""
+        options, components = self.options, self.word_rules(np.zeros(0, np.int64), 0).components
+        meetings = np.zeros(len(self.grammar.rules), np.int64)
+        probability = np.maximum(self.pruner.coarse_theta(), 1e-12)
+        return from_treebank(components, probability, meetings, options.dim, 1, None, options.spread, rng)
+
+    def word_rules(self, entry: Longs | Ints, words: int) -> WordRules:
+        """The lexical rules of these entries of so many words."""
+        return WordRules.of(entry, words * len(self.grammar.tags), self.grammar, self.options.components)
+
+    # -- search
+
+    def read(self, tokens: Sequence[str]) -> ContextReading:
+        return self.read_all([tokens])
+
+    def read_all(self, sentences: Sequence[Sequence[str]]) -> ContextReading:
+        words = np.array([word for tokens in sentences for word in tokens], dtype=object)
+        return ContextReading(self.pruner.read_all(sentences), words, places(sentences))
+
+    def context(self, reading: ContextReading) -> Context:
+        """What the network makes of sentences; it is asked several times of the same."""
+        if self._last is None or self._last[0] is not reading:
+            self._last = reading, self.network.context(reading.sentences())
+        return self._last[1]
+
+    def weighed(self, rules: WordRules, reading: ContextReading) -> Mixtures:
+        """The weights of all rules, and of these words."""
+        return rules.join(self.network.mixtures(), as_array(self.context(reading).words.flatten(0, 1)))
+
+    def _placed(self, forest: Forest, reading: ContextReading) -> tuple[SlotForest, WordRules, Mixtures, Potentials]:
+        """A forest with all weights where they belong."""
+        rules = self.word_rules(forest.rule[forest.rule >= forest.rules] - forest.rules, len(reading.word))
+        seen = slot_forest(forest, rules.numbers, rules.components.size)
+        return seen, rules, self.weighed(rules, reading), self.potentials(forest, reading)
+
+    def infer(self, forest: Forest, reading: ContextReading) -> GaussianInference:
+        seen, rules, weights, potentials = self._placed(forest, reading)
+        return gaussian_infer(seen, rules.components, weights, no_statistics(weights), potentials=potentials)
+
+    def log_inside(self, forest: Forest, reading: ContextReading) -> Floats:
+        seen, rules, weights, potentials = self._placed(forest, reading)
+        return gaussian_log_z(seen, rules.components, weights, potentials=potentials)
+
+    def _draw(self, forest: Forest, reading: ContextReading, rng: np.random.Generator) -> list[int]:
+        raise LatreeError("continuous subtypes cannot be gone through one by one; trees are drawn from other kinds")
+
+    def viterbi_scores(self, forest: Forest, reading: ContextReading) -> Floats:
+        raise LatreeError("continuous subtypes have no single best derivation; use another objective")
+
+    # -- size
+
+    def subtype_counts(self) -> None:
+        """A category has a space of subtypes: there are none to count."""
+
+    def complexity(self) -> Longs:
+        """[symbols] all numbers of the rules: a weight, and at each port a mean and a deviation; not the encoder's."""
+        rules = self.grammar.rules
+        numbers = self.options.components * (1 + (rules > 0).sum(1) * (self.options.dim + 1))
+        return np.bincount(rules[:, 0], numbers, len(self.grammar.symbols)).astype(np.int64)
+
+    # -- files
+
+    def state(self) -> ModelFile:
+        """The pruner, and the network, its encoder in half precision."""
+        header, arrays = super().state()
+        about, parts = self.network.encoder.parts()
+        named = {f"encoder.{name}": part for name, part in parts.items()}
+        named |= {f"network.{name}": array for name, array in kept_arrays(self.network).items()}
+        return ModelFile(header | {"encoder": about}, arrays | named)
+
+    def restore(self, header: Header, arrays: Arrays) -> None:
+        super().restore(header, arrays)
+        encoder = restore_encoder(self.options, header["encoder"], part_of("encoder.", arrays))
+        rules = self._treebank_rules(np.random.default_rng(0))
+        self.network = self._network_of(encoder, rules)
+        weights = part_of("network.", arrays)
+        if bad := [name for name, array in weights.items() if not np.isfinite(array).all()]:
+            raise ValueError(f"{bad[0]} has what is no number")
+        load_arrays(self.network, weights)
+        self.network.eval()
+
+    def prepare(self) -> None:
+        super().prepare()
+        self._last = None
+
+
+class NeuralParser(ContextModel, PrunedParser):
+    """`NeuralParser().fit(trees).parse(tokens)`; the pruner is trained on the same trees, unless it is already."""
+
+    kind = "neural"
+
+    def make_pruner(self) -> Lvg:
+        return Lvg(**self.options.shared("rounds"))
+
+    def adopt(self, pruner: Any) -> None:
+        """Take over the pruner's model of the treebank; forests are wider than its own."""
+        super().adopt(pruner)
+        self.threshold = pruner.threshold * self.options.looseness
+
+    def refine(self, forest: Forest, reading: Any, looseness: float, gold: tuple[Longs, int] | None = None) -> Forest:
+        return super().refine(forest, reading, looseness * self.options.looseness, gold)
+
+    def batch(self, examples: Sequence[Example]) -> Batch:
+        return parser_batch(self, examples)
+
+    def potentials(self, forest: Forest, reading: ContextReading) -> Potentials:
+        """What phrases weigh."""
+        if not self.options.spans:
+            return Potentials()
+        lengths = [len(words) for words in reading.sentences()]
+        edges = SpanEdges.of(forest, size := max(lengths) + 1)
+        spans = np.unique(edges.key)
+        return edges.potentials(spans, self.network.weights(self.context(reading), span_places(spans, size, lengths)))
+
+
+class NeuralTagger(ContextModel, PrunedTagger):
+    """`NeuralTagger().fit(sentences).tag(tokens)`, with sentences as (words, tags)."""
+
+    kind = "neural-tagger"
+    heeds_letters = False
+
+    def make_pruner(self) -> Hmm:
+        options = self.options
+        return Hmm(seed=options.seed, unknown=options.unknown, lexicon=options.lexicon, column=options.column)
+
+    def adopt(self, pruner: Any) -> None:
+        super().adopt(pruner)
+        self.threshold = pruner.threshold * self.options.looseness
+
+    def batch(self, examples: Sequence[Example]) -> Batch:
+        return tagger_batch(self, examples)
+
+    def entries(self, lattice: Lattice) -> Longs:
+        """[nodes] the lexical entry of each."""
+        return lattice.word_of_node * len(self.grammar.tags) + lattice.tag
+
+    def on_lattice(self, lattice: Lattice, rules: WordRules) -> SeenLattice:
+        """A lattice with the lexical rules of its nodes."""
+        return SeenLattice.of(lattice, self.rules, rules.numbers[self.entries(lattice)], rules.components)
+
+    def sum_sequences(self, lattice: Lattice, reading: ContextReading) -> Sums:
+        chain, joints, factors = self._meet(lattice, reading)
+        return sum_mixtures(chain, lattice, joints, factors, no_moments(chain))
+
+    def log_weights(self, lattice: Lattice, reading: ContextReading) -> Floats:
+        chain, joints, factors = self._meet(lattice, reading)
+        return log_z_of_mixtures(chain, lattice, joints, factors)
+
+    def _meet(self, lattice: Lattice, reading: ContextReading) -> tuple[GaussianChain, Joints, Floats]:
+        """The tables of all weights, what meets in a lattice, and factors of its nodes: none."""
+        rules = self.word_rules(self.entries(lattice), len(reading.word))
+        chain = gaussian_chain(self.rules, rules.components, self.weighed(rules, reading))
+        return chain, self.on_lattice(lattice, rules).joints, np.zeros(len(lattice.tag))

@@ -1,0 +1,131 @@
+"""From the vectors of words in context to what a grammar takes: Gaussians of words, and weights of spans.
+
+A word has for every tag a weight, a mean and a deviation in the tag's latent space.  A span has a weight for every
+symbol, made of the differences between what stands at its two ends, read forwards and backwards.
+The weights of the rules, which inference gives the gradient of, are parameters like the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from latree.arrays import Floats, Longs
+from latree.errors import LatreeError
+from latree.inference.gaussian.mixtures import Mixtures
+from latree.kinds.neural import NeuralOptions
+from latree.kinds.neural.encoders import Encoder, Sentences
+
+WIDEST = 2.0  # log standard deviations of words lie between -2 and 2
+_AT_ONCE = 40_000  # spans that are weighed together: bounds memory
+
+
+class Context(NamedTuple):
+    """What a network makes of the words of some sentences, laid end to end."""
+
+    words: Tensor  # [words, tags, 1 + dim + 1] log weight, mean and log deviation under each tag
+    after: Tensor  # [words, hidden] what stands after each word, read forwards
+    before: Tensor  # [words, hidden] what stands before each word, read backwards
+
+
+class SpanPlaces(NamedTuple):
+    """Spans of sentences laid end to end, as places among all words; where one touches an end of its sentence, -1."""
+
+    before: Longs  # [spans] the word before it
+    first: Longs
+    last: Longs
+    after: Longs  # [spans] the word after it
+
+
+class Network(nn.Module):
+    """An encoder, what turns its vectors into weights, and the weights of a grammar's rules."""
+
+    def __init__(self, options: NeuralOptions, encoder: Encoder, tags: int, symbols: int, rules: Mixtures) -> None:
+        super().__init__()
+        self.encoder, self.tags = encoder, tags
+        self.word = nn.Linear(encoder.width, tags * (2 + options.dim))
+        self.fence = nn.Linear(encoder.width, 2 * options.hidden)
+        self.edge = nn.Parameter(torch.zeros(2, options.hidden))  # the two ends of a sentence
+        self.label = nn.Sequential(
+            nn.LayerNorm(options.hidden),
+            nn.ReLU(),
+            nn.Dropout(options.dropout),
+            nn.Linear(options.hidden, symbols),
+        )
+        self.rules = nn.ParameterList(torch.tensor(part) for part in rules)
+
+    def mixtures(self) -> Mixtures:
+        """The rules' weights as inference takes them."""
+        return Mixtures(*(part.detach().cpu().numpy() for part in self.rules))
+
+    def read(self, sentences: Sentences) -> Context:
+        """Read sentences of like length together."""
+        device, is_single = self.word.weight.device, self.word.weight.dtype == torch.float32
+        with torch.autocast(device.type, torch.bfloat16, enabled=is_single and has_half(device)):
+            padded = self.encoder(sentences)
+        lengths = torch.tensor([len(words) for words in sentences], device=device)
+        present = torch.arange(padded.shape[1], device=device)[None, :] < lengths[:, None]
+        vectors = padded[present].to(self.word.weight.dtype)
+        words = self.word(vectors).unflatten(1, (self.tags, -1))
+        deviation = WIDEST * torch.tanh(words[..., -1:])
+        after, before = self.fence(vectors).chunk(2, 1)
+        return Context(torch.cat([words[..., :-1], deviation], 2), after, before)
+
+    def weigh(self, context: Context, spans: SpanPlaces) -> Tensor:
+        """[spans, symbols] logs of what spans weigh."""
+        after = torch.cat([context.after, self.edge[:1]])  # -1 is the end of a sentence
+        before = torch.cat([context.before, self.edge[1:]])
+        left, first, last, right = (torch.as_tensor(place, device=after.device) for place in spans)
+        return self.label(after[last] - after[left] + before[first] - before[right])
+
+    # -- without a gradient
+
+    @torch.inference_mode()
+    def context(self, sentences: Sentences) -> Context:
+        """Read sentences of any lengths."""
+        order = sorted(range(len(sentences)), key=lambda k: len(sentences[k]))
+        parts = list[tuple[Tensor, ...]]()
+        for group in _alike(sentences, order):
+            lengths = [len(sentences[k]) for k in group]
+            parts += zip(*(x.split(lengths) for x in self.read([sentences[k] for k in group])), strict=True)
+        place = np.argsort(order)
+        return Context(*(torch.cat([parts[place[k]][x] for k in range(len(parts))]) for x in range(3)))
+
+    @torch.inference_mode()
+    def weights(self, context: Context, spans: SpanPlaces) -> Floats:
+        """[spans, symbols] logs of what spans weigh, as an array."""
+        cuts = range(0, max(len(spans.first), 1), _AT_ONCE)
+        parts = [self.weigh(context, SpanPlaces(*(x[k : k + _AT_ONCE] for x in spans))) for k in cuts]
+        return as_array(torch.cat(parts))
+
+
+def as_array(tensor: Tensor) -> Floats:
+    """Numbers as inference takes them."""
+    return np.asarray(tensor.detach().double().cpu().numpy())
+
+
+def _alike(sentences: Sentences, order: Sequence[int], most: int = 1200) -> list[list[int]]:
+    """Groups of sentences, of at most so many words with what fills them up."""
+    groups: list[list[int]] = [[]]
+    for k in order:
+        if groups[-1] and (len(groups[-1]) + 1) * len(sentences[k]) > most:
+            groups.append([])
+        groups[-1].append(k)
+    return groups
+
+
+def device_named(name: str) -> torch.device:
+    """The device of this name, where there is one."""
+    try:
+        return torch.empty(0, device=name).device
+    except (RuntimeError, AssertionError) as error:
+        raise LatreeError(f"--device {name}: not to be had here: {str(error).splitlines()[0]}") from None
+
+
+def has_half(device: torch.device) -> bool:
+    """Whether a device computes faster with half the digits."""
+    return device.type == "cuda" or (device.type == "cpu" and torch.cpu._is_avx512_bf16_supported())

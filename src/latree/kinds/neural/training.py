@@ -1,0 +1,226 @@
+"""Training an encoder and a grammar together: Adam on log P(T | w).
+
+A step reads a batch of sentences, puts what the network makes of them into the gold forests and into all of what the
+pruner leaves, and sums both exactly.  The gradient by every weight is what is expected in the gold trees less what is
+expected in all; from there on it goes back through the network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+
+from latree.arrays import Floats, Longs
+from latree.errors import LatreeError
+from latree.files import Arrays, part_of
+from latree.inference.gaussian.mixtures import Mixtures
+from latree.inference.gaussian.seen import Seen, infer_seen
+from latree.inference.gaussian.slots import slot_forest
+from latree.inference.potentials import NO_POTENTIALS
+from latree.kinds.neural.anchored import SpanEdges, WordRules, span_places
+from latree.kinds.neural.encoders import kept_arrays, load_arrays, state_arrays
+from latree.kinds.neural.network import Context, Network, SpanPlaces, as_array, device_named
+from latree.kinds.pruned import LOG_P, Example, GradientTrainee, by_length
+from latree.learning.loop import Progress, Score, Watch
+
+if TYPE_CHECKING:
+    from latree.kinds.neural.model import NeuralParser, NeuralTagger
+    from latree.parallel import Jobs
+
+
+class Side(NamedTuple):
+    """The gold analyses of a batch, or all that are left of it."""
+
+    seen: Seen
+    spans: SpanEdges | None  # None: spans have no weights
+
+
+class Batch(NamedTuple):
+    """Some sentences of like length, with all that of their forests does not change."""
+
+    sentences: list[tuple[str, ...]]
+    gold: Side
+    all: Side
+    words: WordRules
+    spans: Longs  # numbers of the spans that are weighed
+    places: SpanPlaces | None
+
+
+def parser_batch(model: NeuralParser, examples: Sequence[Example]) -> Batch:
+    """Make the forests that these sentences are trained on."""
+    forests, lengths = model.forests(examples, model.options.looseness), [len(one.words) for one in examples]
+    entries = [forest.rule[forest.rule >= forest.rules] - forest.rules for forest in forests]
+    words = model.word_rules(np.concatenate(entries).astype(np.int64), sum(lengths))
+    size = max(lengths) + 1
+    edges = [SpanEdges.of(forest, size) if model.options.spans else None for forest in forests]
+    spans = np.unique(np.concatenate([np.zeros(0, np.int64), *(one.key for one in edges if one is not None)]))
+    seen = (slot_forest(forest, words.numbers, words.components.size) for forest in forests)
+    gold, everything = (Side(one, of_spans) for one, of_spans in zip(seen, edges, strict=True))
+    places = span_places(spans, size, lengths) if model.options.spans else None
+    return Batch([one.words for one in examples], gold, everything, words, spans, places)
+
+
+def tagger_batch(model: NeuralTagger, examples: Sequence[Example]) -> Batch:
+    """Make the lattices that these sentences are trained on."""
+    words, tags = sum(len(one.words) for one in examples), len(model.grammar.tags)
+    lattices = model.lattices(examples, np.ones((words, tags), np.bool_), model.options.looseness)
+    rules = model.word_rules(model.entries(lattices[1]), words)
+    gold, everything = (Side(model.on_lattice(one, rules), None) for one in lattices)
+    return Batch([one.words for one in examples], gold, everything, rules, np.zeros(0, np.int64), None)
+
+
+class Gradient(NamedTuple):
+    """What a batch says of all weights."""
+
+    log_likelihood: float
+    rules: Mixtures
+    words: Floats  # [words, tags, 1 + dim + 1]
+    spans: Floats  # [spans, symbols]
+
+    @property
+    def is_finite(self) -> bool:
+        parts = (self.log_likelihood, *self.rules, self.words, self.spans)
+        return all(bool(np.isfinite(part).all()) for part in parts)
+
+
+def gradient(batch: Batch, network: Network, words: Floats, spans: Floats) -> Gradient:
+    """The sum of log P(T | w), and its gradient by the weights of rules, words and spans."""
+    weights = batch.words.join(network.mixtures(), words.reshape(-1, words.shape[-1]))
+    sides = [_inference(side, batch, weights, spans) for side in (batch.gold, batch.all)]
+    (gold, gold_spans), (everything, all_spans) = sides
+    slope = Mixtures(*(a - b for a, b in zip(gold.gradient, everything.gradient, strict=True)))
+    of_rules, of_words = batch.words.part(slope)
+    log_likelihood = float((gold.log_z - everything.log_z).sum())
+    return Gradient(log_likelihood, of_rules, of_words.reshape(words.shape), gold_spans - all_spans)
+
+
+def _inference(side: Side, batch: Batch, weights: Mixtures, spans: Floats) -> tuple[Any, Floats]:
+    """Sums over the gold analyses, or over all, and how often spans are expected in them."""
+    potentials = NO_POTENTIALS if side.spans is None else side.spans.potentials(batch.spans, spans)
+    found = infer_seen(side.seen, batch.words.components, weights, potentials=potentials)
+    if side.spans is None:
+        return found, np.zeros_like(spans)
+    return found, side.spans.slope(batch.spans, found.posterior, spans.shape[1])
+
+
+def backward(batch: Batch, network: Network) -> float:
+    """Add to the gradients of all weights those of minus the mean log P(T | w) of a batch; return the sum of it."""
+    context = network.read(batch.sentences)
+    weights = _weights_of_spans(batch, network, context)
+    found = gradient(batch, network, as_array(context.words), as_array(weights))
+    if not found.is_finite:
+        raise LatreeError("the likelihood or its gradient is no number any more; the last checkpoint is good")
+    share = -1.0 / len(batch.sentences)
+    for parameter, slope in zip(network.rules, found.rules, strict=True):
+        parameter.grad = torch.as_tensor(share * slope).to(parameter)
+    outputs = [context.words, weights] if batch.places is not None else [context.words]
+    slopes = [torch.as_tensor(share * slope).to(one) for one, slope in zip(outputs, found[2:], strict=False)]
+    torch.autograd.backward(outputs, slopes)
+    return found.log_likelihood
+
+
+def _weights_of_spans(batch: Batch, network: Network, context: Context) -> torch.Tensor:
+    if batch.places is None:
+        return torch.zeros(0, 0)
+    return network.weigh(context, batch.places)
+
+
+class Epochs(GradientTrainee):
+    """Passes over the treebank."""
+
+    unit = "epoch"
+    model: Any
+
+    @property
+    def steps(self) -> int:
+        return int(self.model.options.epochs)
+
+    def start(self, examples: Sequence[Example], rng: np.random.Generator) -> None:
+        model = self.model
+        model.prepare()
+        self.examples = self.usable(examples)
+        torch.manual_seed(int(rng.integers(1 << 62)))
+        model.network = model.make_network(self.examples, rng)
+        self._get_ready()
+
+    def go_on(self, examples: Sequence[Example], state: Arrays) -> None:
+        self.examples = self.usable(examples)
+        load_arrays(self.model.network, part_of("now.", state))
+        self._get_ready()
+        self._restore_moments(part_of("adam.", state))
+
+    def _get_ready(self) -> None:
+        """Make what a training needs that has been begun or is taken up."""
+        options, network = self.model.options, self.model.network
+        network.to(device_named(options.device))
+        self.batches = [self.model.batch(group) for group in by_length(self.examples, options.batch)]
+        self.optimizer = torch.optim.AdamW(parameter_groups(network, options), weight_decay=0.0)
+        self.rates = [group["lr"] for group in self.optimizer.param_groups]
+
+    def open(self, jobs: Jobs) -> None:
+        torch.set_num_threads(jobs if isinstance(jobs, int) else 1)
+
+    def step(self, number: int, rng: np.random.Generator, watch: Watch) -> Progress:
+        total, sentences, batches = 0.0, 0, self.batches
+        torch.manual_seed(int(rng.integers(1 << 62)))  # so that a training that is taken up draws the same
+        self.model.network.train()
+        for done, k in enumerate(rng.permutation(len(batches)).tolist(), start=1):
+            total += self._move(batches[k], (number - 1 + (done - 0.5) / len(batches)) / self.steps)
+            sentences += len(batches[k].sentences)
+            watch(Progress("batch", done, len(batches), total / sentences, LOG_P))
+        self.model.network.eval()
+        self.model.prepare()
+        return Progress(f"{len(self.examples)} sentences", len(batches), len(batches), total / sentences, LOG_P)
+
+    def _move(self, batch: Batch, passed: float) -> float:
+        """Take one step, when this share of all is passed; return the sum of log P(T | w) before it."""
+        network, options = self.model.network, self.model.options
+        self.optimizer.zero_grad()
+        log_likelihood = backward(batch, network)
+        torch.nn.utils.clip_grad_norm_(network.parameters(), options.clip)
+        share = min(passed / options.warm_up, (1.0 - passed) / (1.0 - options.warm_up))
+        for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
+            group["lr"] = rate * max(share, 0.0)
+        self.optimizer.step()
+        return log_likelihood
+
+    def state(self) -> Arrays:
+        now = {f"now.{name}": array for name, array in state_arrays(self.model.network).items()}
+        moments = self.optimizer.state_dict()["state"]
+        return now | {
+            f"adam.{number}.{name}": np.asarray(value)
+            for number, parts in moments.items()
+            for name, value in parts.items()
+        }
+
+    def _restore_moments(self, arrays: Arrays) -> None:
+        state: dict[int, dict[str, torch.Tensor]] = {}
+        for key, array in arrays.items():
+            number, _, name = key.partition(".")
+            state.setdefault(int(number), {})[name] = torch.as_tensor(array)
+        self.optimizer.load_state_dict(self.optimizer.state_dict() | {"state": state})
+
+    def learned(self) -> Arrays:
+        return state_arrays(self.model.network)
+
+    def adopt(self, learned: Arrays) -> None:
+        load_arrays(self.model.network, learned)
+        self.model.prepare()
+
+    def finish(self, score: Score | None, best: float) -> None:
+        """Round weights as a file keeps them, so that a model is the same before and after."""
+        self.adopt(kept_arrays(self.model.network))
+        self.model.network.to("cpu").eval()
+
+
+def parameter_groups(network: Network, options: Any) -> list[dict[str, Any]]:
+    """The weights by the lengths of their steps: of the rules, of what is pretrained, and of the rest."""
+    body = getattr(network.encoder, "body", None)
+    ready = list(body.parameters()) if body is not None else []
+    apart = {id(one) for one in [*ready, *network.rules]}
+    rest = [one for one in network.parameters() if id(one) not in apart]
+    groups = [(list(network.rules), options.grammar_rate), (ready, options.encoder_rate), (rest, options.rate)]
+    return [{"params": params, "lr": rate} for params, rate in groups if params]

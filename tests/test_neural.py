@@ -1,0 +1,219 @@
+"""Grammars that read in context; where torch is not installed, nothing of this is run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import latree
+from latree.data import toy
+from latree.errors import LatreeError
+from latree.inference.forest import PASS, P
+from latree.inference.forms.sparse import sparse, with_words
+from latree.inference.potentials import Potentials
+from latree.inference.subtypes import Layout
+from latree.inference.sweep import inside_only
+from latree.kinds.lvg.model import Lvg
+from latree.learning.checkpoint import Checkpoint
+from latree.learning.loop import Progress, Training, after_steps
+from tests.command import folder
+from tests.tiny_transformer import transformer
+
+torch = pytest.importorskip("torch", reason="torch is not installed (extra neural)")
+
+from latree.kinds.neural.encoders import state_arrays  # noqa: E402
+from latree.kinds.neural.model import NeuralParser, NeuralTagger  # noqa: E402
+from latree.kinds.neural.training import backward  # noqa: E402
+
+torch.set_num_threads(1)  # as the command line has it: threads that wait for each other on busy cores take minutes
+
+TREES = [tree for tree in latree.read_trees(toy("train")) if len(tree.words()) < 12][:40]
+TAGGED = [(tuple(tree.words()), tuple(tree.tags())) for tree in TREES]
+SMALL: dict[str, Any] = {"epochs": 2, "width": 6, "dim": 2, "batch": 8, "dropout": 0.2}
+
+
+@cache
+def pruner() -> Lvg:
+    return Lvg(rounds=1, split_iterations=4, merge_iterations=2, smooth_iterations=2).fit(TREES)
+
+
+@cache
+def parser() -> NeuralParser:
+    return NeuralParser(pruner=pruner(), **SMALL).fit(TREES)
+
+
+@cache
+def tagger() -> NeuralTagger:
+    return NeuralTagger(**SMALL).fit(TAGGED)
+
+
+def untrained(kind: Any, data: list[Any], **options: Any) -> tuple[Any, list[Any]]:
+    """A model that has learned nothing, exact to the last digit, and its examples."""
+    model = kind(**{**SMALL, "dropout": 0.0, **options})
+    prepared = model.prepare_data(data)
+    model.fit_pruner(prepared, Training())
+    model.adopt(model.pruner)
+    model.prepare()
+    examples = model.examples(prepared)
+    torch.manual_seed(0)
+    model.network = model.make_network(examples, np.random.default_rng(0)).double()
+    return model, examples
+
+
+@pytest.mark.parametrize(("kind", "data"), [(NeuralParser, TREES[:20]), (NeuralTagger, TAGGED[:20])])
+def test_gradients_are_the_slopes_of_log_p(kind: Any, data: list[Any]) -> None:
+    options = {"rounds": 1, "word_dropout": 0.0} if kind is NeuralParser else {"word_dropout": 0.0}
+    model, examples = untrained(kind, data, **options)
+    batch, network = model.batch(examples[:6]), model.network
+    network.double()
+    backward(batch, network)
+    rng, step = np.random.default_rng(1), 1e-6
+    for name, parameter in network.named_parameters():
+        if parameter.grad is None:
+            assert name.startswith(("fence", "edge", "label"))  # a tagger weighs no spans
+            continue
+        flat, place = parameter.data.view(-1), int(rng.integers(parameter.numel()))
+        kept, values = float(flat[place]), []
+        for change in (step, -step):
+            flat[place] = kept + change
+            values.append(backward_value(batch, network))
+        flat[place] = kept
+        slope = -(values[0] - values[1]) / (2 * step) / len(batch.sentences)
+        assert float(parameter.grad.view(-1)[place]) == pytest.approx(slope, rel=1e-4, abs=1e-7), name
+
+
+def backward_value(batch: Any, network: Any) -> float:
+    """The sum of log P(T | w), whatever happens to the gradients."""
+    twin = [None if one.grad is None else one.grad.clone() for one in network.parameters()]
+    value = backward(batch, network)
+    for one, kept in zip(network.parameters(), twin, strict=True):
+        one.grad = kept
+    return value
+
+
+def test_a_network_that_says_nothing_leaves_the_grammar_as_it_is() -> None:
+    model, _ = untrained(NeuralParser, TREES, rounds=1, spread=0.0)
+    for layer in (model.network.word, model.network.label[-1]):
+        torch.nn.init.zeros_(layer.weight)
+        torch.nn.init.zeros_(layer.bias)
+    model.network.eval()
+    words = TREES[0].words()
+    search = model.searched(words)
+    assert search is not None
+    forest, grammar = search.forest, model.grammar
+    found = model.log_inside(forest, search.reading)
+    # The same sum with numbers for rules; on the vector of every node two equal Gaussians meet.
+    widths = np.ones(len(grammar.symbols), np.int64)
+    layout, emissions = Layout(grammar, widths), np.ones((len(words), len(grammar.tags)))
+    weights = with_words(sparse(layout, model.pruner.coarse_theta()), layout, emissions)
+    nodes = (forest.rule != PASS) & (forest.symbol[forest.ends[:, P]] > 0)
+    meeting = np.where(nodes, -0.5 * model.options.dim * np.log(4 * np.pi), 0.0)
+    expected = inside_only(forest, weights, widths, Potentials(edge=meeting))[0]
+    assert found == pytest.approx(expected, rel=1e-10)
+
+
+def test_weights_of_spans_that_are_zero_are_none() -> None:
+    model, _ = untrained(NeuralParser, TREES, rounds=1)
+    search = model.searched(TREES[1].words())
+    forest, reading = search.forest, search.reading
+    weighed = model.log_inside(forest, reading)
+    torch.nn.init.zeros_(model.network.label[-1].weight)
+    torch.nn.init.zeros_(model.network.label[-1].bias)
+    nothing = model.log_inside(forest, reading)
+    model.options = replace(model.options, spans=False)
+    assert (model.log_inside(forest, reading) == nothing).all()
+    assert (weighed != nothing).all()
+
+
+def test_a_list_of_trees_has_their_probabilities() -> None:
+    model, words = parser(), TREES[2].words()
+    listed = model.kbest(words, 200)
+    total = sum(one.probability for one in listed)
+    assert 0.0 < total <= 1.0 + 1e-9
+    assert listed[0].tree == model.parse(words).tree
+    for one in model.posteriors(words):
+        assert 0.0 <= one.probability <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("make", [parser, tagger])
+def test_a_model_is_the_same_before_and_after_its_file(make: Any) -> None:
+    model, path = make(), folder() / f"{make.__name__}.latree"
+    model.save(path)
+    again = latree.load(path)
+    for tree in TREES[:5]:
+        one, other = (next(m.analyse([tree.words()])) for m in (model, again))
+        assert one == other
+
+
+def test_batches_change_nothing_but_digits() -> None:
+    model, sentences = parser(), [tree.words() for tree in TREES[:9]]
+    together = list(model.parse_all(sentences))
+    for words, one in zip(sentences, together, strict=True):
+        alone = model.parse(words)
+        assert alone.log_marginal == pytest.approx(one.log_marginal, rel=1e-2)
+
+
+@pytest.mark.parametrize(("kind", "data"), [(NeuralParser, TREES), (NeuralTagger, TAGGED)])
+def test_a_training_that_is_taken_up_ends_as_it_would_have(kind: Any, data: list[Any], tmp_path: Path) -> None:
+    more = {"pruner": pruner()} if kind is NeuralParser else {}
+    whole = kind(**SMALL, **more).fit(data)
+    again = kind(**SMALL, **more).fit(data)
+    assert same_weights(whole, again)
+
+    def stop(progress: Progress) -> None:
+        if not progress.inside and progress.step == 1:
+            raise KeyboardInterrupt
+
+    checkpoint = Checkpoint(tmp_path / "checkpoint", {})
+    with pytest.raises(KeyboardInterrupt):
+        kind(**SMALL, **more).fit(data, Training(after_steps(stop), checkpoint=checkpoint))
+    resumed = kind(**SMALL, **more).fit(data, Training(checkpoint=checkpoint, resume=True))
+    assert same_weights(whole, resumed)
+
+
+def same_weights(one: Any, other: Any) -> bool:
+    pairs = (state_arrays(model.network) for model in (one, other))
+    first, second = pairs
+    return all((first[name] == second[name]).all() for name in first)
+
+
+def test_importing_latree_imports_no_torch() -> None:
+    code = "import sys, latree, latree.cli; latree.kinds.registry.all_kinds(); sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", f"import latree.kinds.registry; {code}"], check=False).returncode == 0
+
+
+# -- transformers
+
+
+def test_a_transformer_becomes_part_of_the_model(tmp_path: Path) -> None:
+    pytest.importorskip("transformers", reason="transformers is not installed (extra neural)")
+    options = {name: value for name, value in SMALL.items() if name != "width"}
+    model = NeuralParser(pruner=pruner(), encoder=str(transformer()), **options).fit(TREES)
+    model.save(tmp_path / "model.latree")
+    again = latree.load(tmp_path / "model.latree")
+    words = TREES[0].words()
+    assert again.parse(words) == model.parse(words)
+    long = TREES[0].words() * 6 + ["\u200b", "x" * 300]  # more pieces than it has places for; a word without any
+    assert again.parse(long).tokens == tuple(long)
+
+
+def test_a_device_that_is_not_there_is_told() -> None:
+    with pytest.raises(LatreeError, match="--device abacus: not to be had here"):
+        NeuralTagger(device="abacus", **SMALL).fit(TAGGED)
+
+
+def test_what_is_no_transformer_is_told(tmp_path: Path) -> None:
+    pytest.importorskip("transformers", reason="transformers is not installed (extra neural)")
+    from latree.kinds.neural.pretrained import folder_of
+
+    with pytest.raises(LatreeError, match=r"no config\.json and no tokenizer\.json there"):
+        folder_of(str(tmp_path))
+    with pytest.raises(LatreeError, match="the package holds no folder"):
+        folder_of("numpy")
