@@ -249,7 +249,8 @@ def test_words_are_no_less_likely_than_with_an_analysis(name: str) -> None:
         if grammar.certifies:
             assert analysis.log_joint - ROUNDING <= found == pytest.approx(analysis.log_marginal)
         else:  # over what pruning leaves; where that is no analysis, less was pruned to find this one
-            assert -math.inf < found <= analysis.log_marginal + ROUNDING
+            slack = max(ROUNDING, 1e-6 * abs(analysis.log_marginal))  # networks compute in single precision
+            assert -math.inf < found <= analysis.log_marginal + slack
 
 
 @every_parser

@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from latree.kinds.lvg.model import LvgTagger as LvgTagger
     from latree.kinds.lvg_d.model import LvgD as LvgD
     from latree.kinds.lvg_d.model import LvgDTagger as LvgDTagger
+    from latree.kinds.neural.model import NeuralParser as NeuralParser
+    from latree.kinds.neural.model import NeuralTagger as NeuralTagger
     from latree.kinds.parser import Parser as Parser
     from latree.kinds.pcfg.model import Pcfg as Pcfg
     from latree.kinds.product.model import Product as Product
@@ -79,6 +81,8 @@ _HOME = {
     "Cluster": "cluster",
     "Constituent": "inference.results",
     "Cvg": "kinds.cvg.model",
+    "NeuralParser": "kinds.neural.model",
+    "NeuralTagger": "kinds.neural.model",
     "LvgD": "kinds.lvg_d.model",
     "LvgDTagger": "kinds.lvg_d.model",
     "Finding": "check.findings",

@@ -196,6 +196,11 @@ class PrunedModel(ForestModel[Any]):
         """The posterior under the pruner below which edges are dropped; 0: none is."""
         return 0.0
 
+    @property
+    def parsing_looseness(self) -> float:
+        """What the pruner's own thresholds are multiplied by in parsing: less than one leaves more to consider."""
+        return 1.0
+
     # -- search
 
     def prepare(self) -> None:
@@ -214,7 +219,7 @@ class PrunedModel(ForestModel[Any]):
     def refine(
         self, forest: Forest, reading: PrunedReading, looseness: float, gold: tuple[Longs, int] | None = None
     ) -> Forest:
-        return self.prune_further(forest, reading.pruner, looseness, gold)
+        return self.prune_further(forest, reading.pruner, looseness * self.parsing_looseness, gold)
 
     def opinions(self, forest: Forest, reading: PrunedReading) -> Sequence[Posteriors]:
         """The model's, and jointly also the pruner's."""
@@ -341,7 +346,8 @@ class PrunedParser(PrunedModel, Parser):
 
     def adopt(self, pruner: Parser) -> None:
         super().adopt(pruner)
-        self.labels, self.binarization, self.threshold = pruner.labels, pruner.binarization, pruner.threshold
+        self.labels, self.binarization = pruner.labels, pruner.binarization
+        self.threshold = pruner.threshold * self.parsing_looseness
 
     @property
     def cascade(self) -> Cascade | None:
@@ -355,7 +361,7 @@ class PrunedParser(PrunedModel, Parser):
         if self.cascade is None:
             raise LatreeError(f"the pruner has no subtypes, it is a {self.pruner.kind}: there is one threshold")
         self.pruner = copy(self.pruner)  # another model may have the same one
-        self.pruner.cascade, self.threshold = value, value.chart
+        self.pruner.cascade, self.threshold = value, value.chart * self.parsing_looseness
 
 
 class PrunedTagger(PrunedModel, Tagger):

@@ -113,8 +113,9 @@ class Scratch(Encoder):
         """[words, numbers] of their letters."""
         cut = (w if len(w) <= _LONGEST else w[: _LONGEST // 2] + w[-(_LONGEST // 2) :] for w in words)
         letters = pad_sequence([self.letters.of_all(word) for word in cut], batch_first=True, padding_value=PAD)
-        vectors = self.letter(letters.to(self.letter.weight.device)).transpose(1, 2)
-        return torch.relu(self.spelling(vectors)).amax(2)
+        letters = letters.to(self.letter.weight.device)
+        seen = torch.relu(self.spelling(self.letter(letters).transpose(1, 2)))
+        return (seen * (letters != PAD)[:, None]).amax(2)  # a word is the same beside longer ones
 
 
 def make_encoder(options: NeuralOptions, sentences: Sentences) -> Encoder:

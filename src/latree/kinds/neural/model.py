@@ -39,6 +39,7 @@ from latree.kinds.neural import NeuralOptions
 from latree.kinds.neural.anchored import SpanEdges, WordRules, span_places
 from latree.kinds.neural.encoders import Encoder, kept_arrays, load_arrays, make_encoder, restore_encoder
 from latree.kinds.neural.network import Context, Network, as_array
+from latree.kinds.neural.occurrences import Occurrences
 from latree.kinds.neural.training import Batch, Epochs, parser_batch, tagger_batch
 from latree.kinds.pruned import Example, PrunedModel, PrunedParser, PrunedReading, PrunedTagger
 from latree.kinds.span_features import places
@@ -63,6 +64,7 @@ class ContextModel(PrunedModel):
     has_lexical_rules = False
     options: NeuralOptions
     network: Network
+    occurrences: Occurrences  # of words of the treebank, for people to look at
     _last: tuple[ContextReading, Context] | None = None  # what was read last
     _continues = None  # the rate falls over all epochs: with more of them it is another training
 
@@ -104,9 +106,10 @@ class ContextModel(PrunedModel):
 
     def context(self, reading: ContextReading) -> Context:
         """What the network makes of sentences; it is asked several times of the same."""
-        if self._last is None or self._last[0] is not reading:
-            self._last = reading, self.network.context(reading.sentences())
-        return self._last[1]
+        last = self._last  # another thread may set it meanwhile
+        if last is None or last[0] is not reading:
+            self._last = last = reading, self.network.context(reading.sentences())
+        return last[1]
 
     def weighed(self, rules: WordRules, reading: ContextReading) -> Mixtures:
         """The weights of all rules, and of these words."""
@@ -151,6 +154,8 @@ class ContextModel(PrunedModel):
         about, parts = self.network.encoder.parts()
         named = {f"encoder.{name}": part for name, part in parts.items()}
         named |= {f"network.{name}": array for name, array in kept_arrays(self.network).items()}
+        if hasattr(self, "occurrences"):  # they are looked up when training is done
+            named |= {f"occurrences.{name}": array for name, array in self.occurrences.to_arrays().items()}
         return ModelFile(header | {"encoder": about}, arrays | named)
 
     def restore(self, header: Header, arrays: Arrays) -> None:
@@ -163,6 +168,8 @@ class ContextModel(PrunedModel):
             raise ValueError(f"{bad[0]} has what is no number")
         load_arrays(self.network, weights)
         self.network.eval()
+        if kept := part_of("occurrences.", arrays):
+            self.occurrences = Occurrences.from_arrays(kept, len(self.grammar.tags), self.options.dim)
 
     def prepare(self) -> None:
         super().prepare()
@@ -177,13 +184,9 @@ class NeuralParser(ContextModel, PrunedParser):
     def make_pruner(self) -> Lvg:
         return Lvg(**self.options.shared("rounds"))
 
-    def adopt(self, pruner: Any) -> None:
-        """Take over the pruner's model of the treebank; forests are wider than its own."""
-        super().adopt(pruner)
-        self.threshold = pruner.threshold * self.options.looseness
-
-    def refine(self, forest: Forest, reading: Any, looseness: float, gold: tuple[Longs, int] | None = None) -> Forest:
-        return super().refine(forest, reading, looseness * self.options.looseness, gold)
+    @property
+    def parsing_looseness(self) -> float:
+        return self.options.looseness
 
     def batch(self, examples: Sequence[Example]) -> Batch:
         return parser_batch(self, examples)

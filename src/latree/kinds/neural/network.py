@@ -64,8 +64,8 @@ class Network(nn.Module):
 
     def read(self, sentences: Sentences) -> Context:
         """Read sentences of like length together."""
-        device, is_single = self.word.weight.device, self.word.weight.dtype == torch.float32
-        with torch.autocast(device.type, torch.bfloat16, enabled=is_single and has_half(device)):
+        device = self.word.weight.device
+        with torch.autocast(device.type, torch.bfloat16, enabled=self._takes_half(device)):
             padded = self.encoder(sentences)
         lengths = torch.tensor([len(words) for words in sentences], device=device)
         present = torch.arange(padded.shape[1], device=device)[None, :] < lengths[:, None]
@@ -74,6 +74,12 @@ class Network(nn.Module):
         deviation = WIDEST * torch.tanh(words[..., -1:])
         after, before = self.fence(vectors).chunk(2, 1)
         return Context(torch.cat([words[..., :-1], deviation], 2), after, before)
+
+    def _takes_half(self, device: torch.device) -> bool:
+        """Whether to read with half the digits: not in parsing on a CPU, where a sentence is to have the same
+        probabilities whatever others it is read with."""
+        may = self.word.weight.dtype == torch.float32 and (self.training or device.type != "cpu")
+        return may and has_half(device)
 
     def weigh(self, context: Context, spans: SpanPlaces) -> Tensor:
         """[spans, symbols] logs of what spans weigh."""

@@ -23,6 +23,7 @@ from latree.inference.potentials import NO_POTENTIALS
 from latree.kinds.neural.anchored import SpanEdges, WordRules, span_places
 from latree.kinds.neural.encoders import kept_arrays, load_arrays, state_arrays
 from latree.kinds.neural.network import Context, Network, SpanPlaces, as_array, device_named
+from latree.kinds.neural.occurrences import Occurrences
 from latree.kinds.pruned import LOG_P, Example, GradientTrainee, by_length
 from latree.learning.loop import Progress, Score, Watch
 
@@ -214,6 +215,7 @@ class Epochs(GradientTrainee):
         """Round weights as a file keeps them, so that a model is the same before and after."""
         self.adopt(kept_arrays(self.model.network))
         self.model.network.to("cpu").eval()
+        self.model.occurrences = Occurrences.of(self.model.network, self.examples)
 
 
 def parameter_groups(network: Network, options: Any) -> list[dict[str, Any]]:
