@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo docs test test-all test-web test-cluster test-integrations test-generic coverage dist faults faults-long types kernels install clean
+.PHONY: demo docs test test-all test-neural test-web test-cluster test-integrations test-generic coverage dist faults faults-long types kernels install clean
 
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
@@ -60,6 +60,12 @@ test-web: install
 test-cluster: install
 	$(INSTALL) '.[cluster,parquet]'
 	$(BIN)/python -m pytest -q tests/test_cluster.py tests/test_bulk.py
+
+# torch is larger still; without it the tests of grammars that read in context are skipped.
+test-neural: export OMP_NUM_THREADS := 1
+test-neural: install
+	$(INSTALL) '.[neural]'
+	$(BIN)/python -m pytest -q tests/test_neural.py tests/test_kinds.py tests/test_option_effects.py -k neural
 
 # So are spaCy, pandas and Hugging Face's data sets.
 test-integrations: install

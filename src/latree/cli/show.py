@@ -56,7 +56,8 @@ def show(
     What there is to show depends on the kind. lvg: subtypes with their words, rules and split trees. gm-lveg: where the
     rules and words of a category lie in its space. lvg-d: which weights training moved most, and how finely rules are
     divided. cvg: which categories the network has most to say of together, and which words are alike. svs: how common
-    each concept is, and its likeliest headwords. A product shows all that of each member.
+    each concept is, and its likeliest headwords. neural: where words of the treebank lie in the spaces of their tags. A
+    product shows all that of each member.
     """
     if html is not None and (symbol is not None or json_output):
         raise typer.BadParameter("--html excludes --symbol and --json: the page holds all")

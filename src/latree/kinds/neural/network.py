@@ -134,4 +134,4 @@ def device_named(name: str) -> torch.device:
 
 def has_half(device: torch.device) -> bool:
     """Whether a device computes faster with half the digits."""
-    return device.type == "cuda" or (device.type == "cpu" and torch.cpu._is_avx512_bf16_supported())
+    return device.type == "cuda" or (device.type == "cpu" and bool(torch.cpu._is_avx512_bf16_supported()))

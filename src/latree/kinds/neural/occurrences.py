@@ -33,8 +33,8 @@ class Occurrences(NamedTuple):
         tag = np.concatenate([one.tags for one in chosen]).astype(np.int64)
         means = as_array(network.context([one.words for one in chosen]).words)[np.arange(len(tag)), tag, 1:-1]
         kept = np.sort(np.concatenate([_some(np.flatnonzero(tag == k)) for k in np.unique(tag)]))
-        named = (tuple(strings[k] for k in kept.tolist()) for strings in (words, around))
-        return cls(*named, tag[kept], means[kept].astype(np.float32).astype(np.float64))
+        word, beside = (tuple(strings[k] for k in kept.tolist()) for strings in (words, around))
+        return cls(word, beside, tag[kept], means[kept].astype(np.float32).astype(np.float64))
 
     def to_arrays(self) -> Arrays:
         strings = {"word": pack_strings(self.word), "around": pack_strings(self.around)}
