@@ -24,8 +24,8 @@ from latree.kinds.registry import kind_named, model_class
 
 def tags_of(model: Any, gold: Trees) -> list[Sequence[str]]:
     """The tags that a model gives the words of some trees."""
-    sentences = [tree.words() for tree in gold]
-    if isinstance(model, Parser):
+    sentences, parses = [tree.words() for tree in gold], isinstance(model, Parser)
+    if parses:
         return [parse.tree.tags() for parse in model.parse_all(sentences)]
     return [tagging.tags for tagging in model.tag_all(sentences)]
 
