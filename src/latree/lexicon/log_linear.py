@@ -1,9 +1,9 @@
 """Weights of features under tags that make the tags of some cases likeliest, less a penalty on their squares.
 
 P(t | features) is proportional to exp(sum of weight[f, t] over the features f).  Only pairs of a feature and a tag that
-were seen together have a weight: with 1,000 tags they are one of a hundred.  What is not seen could only be pushed below
-zero, and what is seen is pushed above it instead.  exp is taken once of every weight and not of every case under every
-tag: odds are products of what the features make of a tag.
+were seen together have a weight: with 1,000 tags they are one of a hundred.  What is not seen could only be pushed
+below zero, and what is seen is pushed above it instead.  exp is taken once of every weight and not of every case
+under every tag: odds are products of what the features make of a tag.
 """
 
 from __future__ import annotations
