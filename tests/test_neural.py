@@ -21,6 +21,7 @@ from latree.inference.potentials import Potentials
 from latree.inference.subtypes import Layout
 from latree.inference.sweep import inside_only
 from latree.kinds.lvg.model import Lvg
+from latree.kinds.product.model import Product
 from latree.learning.checkpoint import Checkpoint
 from latree.learning.loop import Progress, Training, after_steps
 from tests.command import folder
@@ -140,6 +141,13 @@ def test_a_list_of_trees_has_their_probabilities() -> None:
     assert listed[0].tree == model.parse(words).tree
     for one in model.posteriors(words):
         assert 0.0 <= one.probability <= 1.0 + 1e-9
+
+
+def test_products_have_a_distribution_of_their_own() -> None:
+    product, words = Product([pruner(), parser()]), TREES[2].words()
+    listed = product.kbest(words, 200)
+    assert sum(one.probability for one in listed) <= 1.0 + 1e-9
+    assert listed[0].tree == product.parse(words).tree
 
 
 @pytest.mark.parametrize("make", [parser, tagger])

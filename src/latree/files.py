@@ -87,7 +87,15 @@ def compact(values: Floats) -> Floats:
 
 def pack_sparse(name: str, values: Floats) -> Arrays:
     """Mostly zeros, already `compact`: which are not, as bits, and those in single precision."""
-    return {f"{name}.bits": np.packbits(values != 0), f"{name}.values": values[values != 0].astype(np.float32)}
+    place = np.flatnonzero(values)
+    return pack_places(name, place, values[place], len(values))
+
+
+def pack_places(name: str, place: Longs, values: Floats, size: int) -> Arrays:
+    """The same of so many values, of which those that are not zero are given with their places."""
+    used = np.zeros(size, np.bool_)
+    used[place] = True
+    return {f"{name}.bits": np.packbits(used), f"{name}.values": values.astype(np.float32)}
 
 
 def unpack_places(name: str, arrays: Arrays, size: int) -> tuple[Longs, Floats]:

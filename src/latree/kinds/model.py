@@ -157,9 +157,8 @@ class ForestModel(ABC, Generic[Result]):
             data = self.read_treebank(data)
         if not isinstance(data, Iterable):
             raise LatreeError(f"fit takes the path of a treebank, or what was read from one, not {clipped(data)}")
-        prepared = self.prepare_data(data)
         with shown(training or Training()) if progress else nullcontext(training or Training()) as watched:
-            self.learn(prepared, watched)
+            self.learn(self.prepare_data(data), watched)  # which nothing here holds, and `learn` may let go
         return self
 
     @abstractmethod

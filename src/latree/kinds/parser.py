@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
@@ -36,6 +36,8 @@ from latree.text.tree import Tree
 
 if TYPE_CHECKING:
     from latree.parallel import Jobs
+
+Item = TypeVar("Item")
 
 
 class Parser(ForestModel[Parse]):
@@ -298,7 +300,7 @@ class Parser(ForestModel[Parse]):
 
     def prepare_data(self, data: Iterable[Tree]) -> list[Node]:
         """Clean and binarise trees; those without words are left out."""
-        return [self.binarization.apply(tree) for tree in self._clean(data)]
+        return [self.binarization.apply(tree) for tree in drained(self._clean(data))]
 
     def _clean(self, trees: Iterable[Tree]) -> list[Tree]:
         """Apply the label rules to trees; those without words are left out."""
@@ -306,6 +308,13 @@ class Parser(ForestModel[Parse]):
         if not cleaned:
             raise LatreeError("the treebank has no trees with words")
         return cleaned
+
+
+def drained(items: list[Item]) -> Iterator[Item]:
+    """Give the items of a list in order, and let go of each."""
+    items.reverse()
+    while items:
+        yield items.pop()
 
 
 def _checked_tree(tree: Any) -> Tree:

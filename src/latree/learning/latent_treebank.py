@@ -10,7 +10,7 @@ the pair, and P(rare, f | t_x) P(w | rare, f) its probability where the word is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -27,6 +27,7 @@ from latree.inference.grammar import Grammar, tagged_words
 from latree.inference.subtypes import Layout
 from latree.inference.trellis import chain_rules, gold_chain
 from latree.learning.checkpoint import fingerprint
+from latree.learning.on_disk import PiecesOnDisk, on_disk
 from latree.learning.shards import Shards
 from latree.lexicon.words import Lexicon
 from latree.text.binary import Node
@@ -80,13 +81,13 @@ class Stretch(NamedTuple):
     @classmethod
     def of(cls, pieces: Sequence[Piece], rules: int) -> Stretch:
         forest = assemble(pieces, rules)
-        return cls(forest, share(forest))
+        return cls(on_disk(forest), on_disk(share(forest)))
 
 
-def cut(pieces: Sequence[Piece], words: int) -> list[Sequence[Piece]]:
+def cut(pieces: PiecesOnDisk, words: int) -> list[PiecesOnDisk]:
     """Cut a treebank of so many words into a power of two of stretches with about as many edges each."""
     count = 1 << (min(max(words // WORDS_A_STRETCH, 1), MOST_STRETCHES).bit_length() - 1)
-    edges = np.cumsum([len(piece.rule) for piece in pieces])
+    edges = np.cumsum(pieces.edges)
     cuts = np.searchsorted(edges, edges[-1] * np.arange(1, count) // count)
     bounds = [0, *cuts.tolist(), len(pieces)]
     return [pieces[first:last] for first, last in pairwise(bounds) if first < last]
@@ -108,13 +109,15 @@ class LatentTreebank:
     ) -> LatentTreebank:
         """`lexicon` is that of the unsplit tags: it says which words are rare, and their classes; `fine` has the fine
         tags of every tree's words, where there are any."""
-        index, tag_index, pieces = EntryIndex(lexicon), grammar.tag_index, []
-        for number, tree in enumerate(trees):
+        index, tag_index = EntryIndex(lexicon), grammar.tag_index
+
+        def piece(number: int, tree: Node) -> Piece:
             tagged = [(word, tag_index[symbol]) for word, symbol in tagged_words(tree)]
             entries = index.number(tagged, None if fine is None else fine[number])
             entry = [{grammar.first_tag + tag: k} for (_, tag), k in zip(tagged, entries, strict=True)]
-            pieces.append(from_trees(grammar, [tree], entry))
-        return cls._of_pieces(grammar, pieces, index)
+            return from_trees(grammar, [tree], entry)
+
+        return cls._of_pieces(grammar, (piece(number, tree) for number, tree in enumerate(trees)), index)
 
     @classmethod
     def of_tags(
@@ -122,13 +125,14 @@ class LatentTreebank:
     ) -> LatentTreebank:
         """Lay out (word, tag number) sentences of a bigram grammar."""
         index, rules = EntryIndex(lexicon), chain_rules(grammar)
-        pieces = [gold_chain(rules, [tag for _, tag in one], index.number(one)) for one in sentences]
+        pieces = (gold_chain(rules, [tag for _, tag in one], index.number(one)) for one in sentences)
         return cls._of_pieces(grammar, pieces, index)
 
     @classmethod
-    def _of_pieces(cls, grammar: Grammar, pieces: Sequence[Piece], index: EntryIndex) -> LatentTreebank:
+    def _of_pieces(cls, grammar: Grammar, pieces: Iterator[Piece], index: EntryIndex) -> LatentTreebank:
+        kept = PiecesOnDisk.of(pieces)  # which has the index see all words
         words = len(index.tokens)
-        shards = Shards(cut(pieces, words), partial(Stretch.of, rules=len(grammar.rules)))
+        shards = Shards(cut(kept, words), partial(Stretch.of, rules=len(grammar.rules)))
         return cls(grammar, shards, index.entries(), index.lexicon.vocabulary, words)
 
     def opened(self, jobs: Jobs) -> LatentTreebank:
@@ -139,7 +143,7 @@ class LatentTreebank:
     def fingerprint(self) -> str:
         """What tells it from other treebanks."""
         names = ("\n".join(map(str, self.grammar.symbols)), "\n".join(self.vocabulary))
-        pieces = [piece for stretch in self.shards.recipes for piece in stretch]
+        pieces = (piece for stretch in self.shards.recipes for piece in stretch)
         arrays = (*(array for piece in pieces for array in piece[:2]), self.entries.word, self.entries.fine)
         encoded = [name.encode("utf-8", "surrogatepass") for name in names]
         return fingerprint([*encoded, *(np.ascontiguousarray(array).tobytes() for array in arrays)])

@@ -27,7 +27,7 @@ from latree.kinds.lvg.smoothing import word_smoothing
 from latree.kinds.lvg.split_merge import Refined
 from latree.kinds.lvg.training import Rounds
 from latree.kinds.model import NOTHING, ForestModel, Trouble
-from latree.kinds.parser import Parser, tagged_sentences
+from latree.kinds.parser import Parser, drained, tagged_sentences
 from latree.kinds.tagger import Tagger
 from latree.kinds.unsplit import without_subtypes
 from latree.learning.latent_treebank import LatentTreebank
@@ -220,17 +220,18 @@ class Lvg(Subtyped, Parser):
             tags = FineTags.of(trees, self.options.fine)
             self._fine = None if tags is None else FineTagger(tags)
         if self.fine is None:
-            return [self.binarization.apply(tree) for tree in trees]
-        return [self.fine.tags.binary(tree, self.binarization) for tree in trees]
+            return [self.binarization.apply(tree) for tree in drained(trees)]
+        return [self.fine.tags.binary(tree, self.binarization) for tree in drained(trees)]
 
     def learn(self, data: list[Node], training: Training) -> None:
         self.grammar, counts = count_rules(data)
-        sentences = tagged_sentences(self.grammar, data)
-        unsplit = Lexicon.count(sentences, len(self.grammar.tags), self.options.unknown, self.options.lexicon)
+        tagged, tags = tagged_sentences(self.grammar, data), len(self.grammar.tags)
+        unsplit = Lexicon.count(tagged, tags, self.options.unknown, self.options.lexicon)
         numbers = None
         if self.fine is not None:
             self._fine, numbers = self.fine.learned(data, unsplit), [self.fine.tags.numbers(tree) for tree in data]
         treebank = LatentTreebank.of(self.grammar, data, unsplit, numbers)
+        del data, tagged, numbers  # EM goes by the treebank: trees would take many times its memory
         train(Rounds(self, treebank, counts, unsplit), training, self.options.seed)
 
     @property
