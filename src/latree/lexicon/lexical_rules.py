@@ -129,7 +129,7 @@ class LexicalRules:
 
     def spell(self, rule: int, first: bool, rng: np.random.Generator) -> str:
         """A word that a rule stands for: of a class, one of training's that was seen with the tag."""
-        unit, tag = self.units[self.unit[rule]], int(self.tag[rule])
+        unit, tag = self.units[int(self.unit[rule])], int(self.tag[rule])
         if unit == _ANY:
             names = [name for name, row in self._open_rows.items() if row[tag] == rule and name[:1] not in ("", " ")]
             words = names or list(self.rare) or [name for name in self.units if name[:1] not in ("", " ")]
@@ -137,8 +137,7 @@ class LexicalRules:
             words = self._class_members.get((unit, tag, first)) or self._class_members[unit, tag, not first]
         else:
             return unit
-        word: str = words[int(rng.integers(len(words)))]
-        return word
+        return words[int(rng.integers(len(words)))]
 
     @cached_property
     def _class_members(self) -> dict[tuple[str, int, bool], list[str]]:

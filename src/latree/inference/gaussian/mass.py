@@ -48,8 +48,7 @@ from latree.inference.grammar import Grammar
 
 MOST_STEPS = 200  # of Newton's method: it doubles the digits with each but where Z is nearly infinite
 CLOSE = 1e-13  # a step so small, beside the greatest mass, is the last
-DOWN = 1e-2  # a step that leads so far down, beside how far it leads up, does so not by rounding alone
-ROUNDING = 1e-9  # beside the greatest mass
+DOWN = 1e-3  # a step that leads so far down mends no rounding
 ROUGHLY, EXACTLY = (
     1e-6,
     1e-12,
@@ -176,12 +175,11 @@ class Mass:
             reading = self._read(self._levels(base, self._all).sum(0), self._all)
             gap = self.rho[binary] * reading[self._left] * reading[self._right] - base[binary]
             step = _solved(partial(self._forward, reading), gap, ROUGHLY)
-            up, down = step.max(initial=0.0), -step.min(initial=0.0)
             base[binary] += step
             greatest = base[binary].max(initial=0.0)
-            if max(up, down) <= CLOSE * greatest:
+            if np.abs(step).max(initial=0.0) <= CLOSE * greatest:
                 return base
-            if not down <= DOWN * up + ROUNDING * greatest:
+            if not step.min(initial=0.0) >= -DOWN * greatest:
                 break
         raise InfiniteMassError("the sum over all trees is not finite")
 
