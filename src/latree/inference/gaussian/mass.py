@@ -47,12 +47,9 @@ from latree.inference.gaussian.mixtures import Components, Mixtures
 from latree.inference.grammar import Grammar
 
 MOST_STEPS = 200  # of Newton's method: it doubles the digits with each but where Z is nearly infinite
-CLOSE = 1e-13  # a step so small, beside the greatest mass, is the last
+CLOSE = 1e-12  # a step so small, beside the greatest mass, is the last
 DOWN = 1e-3  # a step that leads so far down mends no rounding
-ROUGHLY, EXACTLY = (
-    1e-6,
-    1e-12,
-)  # how well linear systems are solved: those of a step, which the next one mends, and others
+ROUGHLY, EXACTLY = 1e-6, 1e-12  # how well linear systems are solved: for a step, which the next one mends; for good
 
 
 class InfiniteMassError(ArithmeticError):

@@ -236,7 +236,7 @@ class GmLveg(GaussianModel, PrunedParser):
 
     kind = "gm-lveg"
     joint = True  # the two families make different mistakes
-    _mixture_drawer: MixtureDrawer | None = None
+    _mixture_drawer: tuple[Mixtures, MixtureDrawer] | None = None
 
     def __init__(
         self,
@@ -288,7 +288,6 @@ class GmLveg(GaussianModel, PrunedParser):
 
     def prepare(self) -> None:
         super().prepare()
-        self._mixture_drawer = None
         self.normaliser = Normaliser(self.grammar, self.lexical) if self.options.generative else None
 
     def _probabilities(self) -> Floats:
@@ -310,10 +309,11 @@ class GmLveg(GaussianModel, PrunedParser):
     def _drawn_tree(self, rng: np.random.Generator) -> Node:
         if self.normaliser is None:
             raise LatreeError("only mixtures that were trained with --generative are a distribution over sentences")
-        if self._mixture_drawer is None:
+        if self._mixture_drawer is None or self._mixture_drawer[0] is not self.mixtures:
             mass = self.normaliser.settle(self.components, self.mixtures)
-            self._mixture_drawer = MixtureDrawer(self.grammar, self.components, mass, self.lexical.spell)
-        return self._mixture_drawer.tree(rng)
+            drawer = MixtureDrawer(self.grammar, self.components, mass, self.lexical.spell)
+            self._mixture_drawer = self.mixtures, drawer
+        return self._mixture_drawer[1].tree(rng)
 
     def meetings(self) -> Longs:
         """On the vector of every phrase and tag, the slot of the rule above meets that of the rule below."""
