@@ -1,11 +1,12 @@
 """Mixtures trained on log P(T, w), on log P(T|w), and on both: how they parse, and how well they predict words.
 
-    python -m bench.generative DIRECTORY [OPTION=VALUE ...] [--weights 0 0.1 0.5 1] [--seed 0]
+    python -m bench.generative DIRECTORY [OPTION=VALUE ...] [--weights 0 0.1 0.5 1] [--seed 0] [--share 8]
 
 The directory has train.mrg.gz (or train.mrg) and dev.mrg; options are those of `latree train gm-lveg`.  Prints F1 on
 dev, by the mixtures alone and together with their pruner, and log P(w) a word, in nats: of dev, over the forests that
 the pruner leaves, which are the same for all models.  Words are the outcomes of the mixtures' lexical rules, frequent
-words and classes of others, for the pruner and the treebank grammar too.
+words and classes of others, for the pruner and the treebank grammar too.  With --share, models are trained on every so
+manieth tree.
 """
 
 from __future__ import annotations
@@ -90,7 +91,8 @@ def made(options: argparse.Namespace, pruner: Any, **more: Any) -> GmLveg:
 
 def rows(options: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
     """The lines of the table."""
-    train, dev = read_part(options.directory, "train"), read_part(options.directory, "dev", made(options, None))
+    train = read_part(options.directory, "train")[:: options.share]
+    dev = read_part(options.directory, "dev", made(options, None))
     lvg = fit(made(options, None).make_pruner(), options.directory, train)
     start = GmLveg(made(options, lvg, generative=1.0).options, pruner=lvg, epochs=0, spread=0.0).fit(train)
     held = Held.of(start, dev)
@@ -108,6 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("options", nargs="*", help="of the training, as NAME=VALUE")
     parser.add_argument("--weights", nargs="*", type=float, default=[0.0, 0.1, 0.5, 1.0])
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--share", type=int, default=1)
     print("| `--generative` | alone | together | log P(w) a word |\n|---|---|---|---|")
     for name, cells in rows(parser.parse_args(arguments)):
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
