@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bench import lveg_sweep, parsing, ranking, reading, svs, tagging, treebanks
+from bench import generative, lveg_sweep, parsing, ranking, reading, svs, tagging, treebanks
 
 from latree.data import toy
 from latree.text.formats import read_trees
@@ -30,6 +30,14 @@ def tables(text: str) -> list[list[list[str]]]:
     """The rows of every table, without the line under the first."""
     blocks = re.findall(r"(?:^\|.*\n)+", text, re.M)
     return [[[cell.strip() for cell in line.strip("|").split("|")] for line in one.splitlines()] for one in blocks]
+
+
+def test_generative_and_discriminative_mixtures(treebank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    generative.main([str(treebank), "rounds=1", "epochs=1", "dim=2", "--weights", "0", "0.5"])
+    (table,) = tables(capsys.readouterr().out)
+    assert [row[0] for row in table] == ["`--generative`", "---", "treebank grammar", "`lvg`", "0", "0.5"]
+    assert all(float(row[3]) < 0 for row in table[2:] if row[0] != "0")
+    assert all(0 <= float(cell) <= 100 for row in table[4:] for cell in row[1:3])
 
 
 def test_scores_of_seeds(treebank: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,6 +49,7 @@ OTHER: dict[str, Any] = {
     "estimator": "variational",
     "fine": "-",
     "folds": 2,
+    "generative": 0.5,
     "grow": 0,
     "heads": "historical",
     "head_relation": "one",

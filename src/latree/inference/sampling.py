@@ -21,10 +21,10 @@ TRIES = 100
 
 
 def _choose(odds: Floats, rng: np.random.Generator) -> int:
-    return _choose_by_sums(np.cumsum(odds), rng)
+    return choose_by_sums(np.cumsum(odds), rng)
 
 
-def _choose_by_sums(sums: Floats, rng: np.random.Generator) -> int:
+def choose_by_sums(sums: Floats, rng: np.random.Generator) -> int:
     """Where the odds up to each are known, which is worth keeping for odds that are drawn from often."""
     k = int(np.searchsorted(sums, rng.random() * sums[-1], side="right"))
     return min(k, len(sums) - 1)  # the product may be rounded up to the whole
@@ -171,7 +171,7 @@ class Drawer:
         rules = self.order[self.first[symbol] : self.first[symbol + 1]]
         if (symbol, subtype) not in self.sums:
             self.sums[symbol, subtype] = np.cumsum([self._table(int(rule), subtype).sum() for rule in rules])
-        rule = int(rules[_choose_by_sums(self.sums[symbol, subtype], rng)])
+        rule = int(rules[choose_by_sums(self.sums[symbol, subtype], rng)])
         table = self._table(rule, subtype)
         y, z = divmod(_choose(table, rng), table.shape[1])
         return rule, y, z

@@ -165,9 +165,13 @@ class Parser(ForestModel[Parse]):
         rng = np.random.default_rng(seed)
         if sentence is not None:
             return self._sample_given(sentence, rng)
-        tree = self._finely_tagged(undo(self.drawer.tree(rng)))
+        tree = self._finely_tagged(undo(self._drawn_tree(rng)))
         words = tuple(tree.words())
         return Parse(words, self.log_prob_tree(tree), self.log_prob(words), tree=tree)
+
+    def _drawn_tree(self, rng: np.random.Generator) -> Node:
+        """A binary tree of the model's own."""
+        return self.drawer.tree(rng)
 
     # -- the coarse pass
 

@@ -117,6 +117,38 @@ class LexicalRules:
         seen_with[list(self.rare[word])] = True
         return np.where(seen_with, row, self._rows[_ANY])  # of its class's rules, those of its own tags
 
+    def rules_of_outcome(self, word: str, first: bool) -> Longs:
+        """The same [tags] for a word as an outcome, of which there is one a unit: rare words are as their class."""
+        return self._row(self._open_rows, word, first)
+
+    @cached_property
+    def outcomes(self) -> Floats:
+        """[rules] how many units each rule stands for: one, but for those of what was not seen with a tag."""
+        rows = np.stack(list(self._open_rows.values()))
+        return np.bincount(rows[rows != NONE], minlength=len(self.tag)).astype(np.float64)
+
+    def spell(self, rule: int, first: bool, rng: np.random.Generator) -> str:
+        """A word that a rule stands for: of a class, one of training's that was seen with the tag."""
+        unit, tag = self.units[int(self.unit[rule])], int(self.tag[rule])
+        if unit == _ANY:
+            names = [name for name, row in self._open_rows.items() if row[tag] == rule and name[:1] not in ("", " ")]
+            words = names or list(self.rare) or [name for name in self.units if name[:1] not in ("", " ")]
+        elif unit.startswith(" "):
+            words = self._class_members.get((unit, tag, first)) or self._class_members[unit, tag, not first]
+        else:
+            return unit
+        return words[int(rng.integers(len(words)))]
+
+    @cached_property
+    def _class_members(self) -> dict[tuple[str, int, bool], list[str]]:
+        """The rare words of every class under every tag, at the start of a sentence and elsewhere."""
+        members: dict[tuple[str, int, bool], list[str]] = {}
+        for word, tags in self.rare.items():
+            for tag in tags:
+                for first in (False, True):
+                    members.setdefault((self.class_of(word, first), tag, first), []).append(word)
+        return members
+
     def units_of(self, tokens: Sequence[str]) -> Longs:
         """The unit that stands for each word: a frequent one for itself, another for its class or for all others."""
         return np.array([self.unit_of_word(word, i == 0) for i, word in enumerate(tokens)], np.int64)

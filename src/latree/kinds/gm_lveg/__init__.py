@@ -63,6 +63,16 @@ class GmLvegOptions(TreebankOptions):
         only="parser",
     )
     spans: bool = spans_option()
+    generative: float = option(
+        0.0,
+        "Share of log P(T,w), trees with their words, in what training raises; the rest is log P(T|w), trees given "
+        "words.  Above 0 the mixtures are a grammar whose P(T,w) sum to one over all sentences, which can be drawn; at "
+        "1 they learn to predict words too, and nothing of how to choose between trees.",
+        least=0.0,
+        most=1.0,
+        only="parser",
+        needs={"spans": False, "k_max": 0},
+    )
     epochs: int = option(
         10, "Passes over the treebank; after each the model is scored on --dev, and the best one is kept.", least=1
     )

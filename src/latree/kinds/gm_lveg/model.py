@@ -20,6 +20,7 @@ from latree.checks import integers, numbers
 from latree.errors import LatreeError
 from latree.files import Arrays, Header, ModelFile, part_of
 from latree.inference.forest import Forest, restrict
+from latree.inference.gaussian.drawing import MixtureDrawer
 from latree.inference.gaussian.mixtures import Components, Mixtures, no_statistics
 from latree.inference.gaussian.seen import SeenLattice, infer_seen, log_z_seen, see
 from latree.inference.gaussian.sequences import (
@@ -37,11 +38,13 @@ from latree.inference.gaussian.unmerged import UnmergedForest
 from latree.inference.potentials import Potentials
 from latree.inference.sequences import Lattice, Sums
 from latree.kinds.gm_lveg import GmLvegOptions
+from latree.kinds.gm_lveg.generative import Normaliser
 from latree.kinds.gm_lveg.start import Cube, Start, from_subtypes, from_treebank, make_components
 from latree.kinds.gm_lveg.training import Batch, Epochs, component_limit
 from latree.kinds.hmm.model import Hmm
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.model import Lvg
+from latree.kinds.model import Sentence
 from latree.kinds.options import TreeOptions
 from latree.kinds.parser import Parser
 from latree.kinds.pcfg.model import Pcfg
@@ -69,6 +72,7 @@ class GaussianModel(SpanModel):
     options: GmLvegOptions
     components: Components
     mixtures: Mixtures
+    normaliser: Normaliser | None = None  # sums over all sentences, where P(T, w) sums to one
     _word_rows: KeptRows  # what is made of single words
     span_weights: Floats = np.zeros(0)
 
@@ -158,10 +162,8 @@ class GaussianModel(SpanModel):
         self._word_rows = KeptRows(self._read_word)
 
     def _read_word(self, word: str, first: bool) -> tuple[Longs, Floats, Longs]:
-        rules, unit = (
-            self._rule_numbers(self.lexical.rules_of_word(word, first)),
-            self.lexical.unit_of_word(word, first),
-        )
+        rules_of = self.lexical.rules_of_word if self.normaliser is None else self.lexical.rules_of_outcome
+        rules, unit = self._rule_numbers(rules_of(word, first)), self.lexical.unit_of_word(word, first)
         return rules, self.letters_of_word(word, first), np.array([unit])
 
     def potentials(self, forest: Forest, reading: GaussianReading) -> Potentials:
@@ -234,6 +236,7 @@ class GmLveg(GaussianModel, PrunedParser):
 
     kind = "gm-lveg"
     joint = True  # the two families make different mistakes
+    _mixture_drawer: tuple[Mixtures, MixtureDrawer] | None = None
 
     def __init__(
         self,
@@ -282,6 +285,35 @@ class GmLveg(GaussianModel, PrunedParser):
             return super().start(rng)
         assert self.source is not None  # `fit_pruner` has seen to it
         return from_subtypes(self.source, self.lexical, self.options.wide, Cube())
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.normaliser = Normaliser(self.grammar, self.lexical) if self.options.generative else None
+
+    def _probabilities(self) -> Floats:
+        """Of a generative grammar those of a tag's words, each as often as it stands for one, sum to one."""
+        probability, rules, lexical = super()._probabilities(), len(self.grammar.rules), self.lexical
+        if self.normaliser is not None:
+            total = np.bincount(lexical.tag, probability[rules:] * lexical.outcomes)
+            probability[rules:] /= total[lexical.tag]
+        return probability
+
+    def log_prob(self, sentence: Sentence) -> float:
+        """log P(w); of a generative grammar its own, whether or not it chooses trees together with the pruner."""
+        if self.normaliser is None or not self.joint:
+            return super().log_prob(sentence)
+        alone = copy(self)
+        alone.joint = False
+        return alone.log_prob(sentence)
+
+    def _drawn_tree(self, rng: np.random.Generator) -> Node:
+        if self.normaliser is None:
+            raise LatreeError("only mixtures that were trained with --generative are a distribution over sentences")
+        if self._mixture_drawer is None or self._mixture_drawer[0] is not self.mixtures:
+            mass = self.normaliser.settle(self.components, self.mixtures)
+            drawer = MixtureDrawer(self.grammar, self.components, mass, self.lexical.spell)
+            self._mixture_drawer = self.mixtures, drawer
+        return self._mixture_drawer[1].tree(rng)
 
     def meetings(self) -> Longs:
         """On the vector of every phrase and tag, the slot of the rule above meets that of the rule below."""

@@ -1,8 +1,11 @@
-"""Discriminative training of Gaussian-mixture grammars (Zhao, Zhang & Tu 2018, section 3.3).
+"""Training of Gaussian-mixture grammars (Zhao, Zhang & Tu 2018, section 3.3).
 
 What is raised is the sum over sentences of log P(T | w) = log Z of the gold tree's forest - log Z of the pruned forest
-(eqn 11), whose gradient is the difference of two gradients of the same kind (eqn 25).  Forests are made once, put
-together in batches of sentences of like length, and kept; an epoch takes the batches in a new order.
+(eqn 11), whose gradient is the difference of two gradients of the same kind (eqn 25).  A generative training also
+raises log P(T, w), where the sum over all sentences stands in for that over the trees of one (`generative`).
+
+Forests are made once, put together in batches of sentences of like length, and kept; an epoch takes the batches in a
+new order.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from latree.inference.gaussian.seen import Seen, infer_seen, rules_in, with_size
 from latree.inference.gaussian.sweeps import GaussianInference
 from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.kinds.gm_lveg import GmLvegOptions
+from latree.kinds.gm_lveg.generative import Normaliser
 from latree.kinds.gm_lveg.growth import (
     GROWTH,
     GrowthOptions,
@@ -77,11 +81,9 @@ class Batch(NamedTuple):
 
     def rows(self, components: Components) -> Rows:
         """Find the parameters that these forests have a say in."""
-        rules = np.union1d(rules_in(self.gold), rules_in(self.all))
-        touched = ranges(components.first[rules], components.size[rules])
-        slots = np.unique(components.slot[touched])
+        rows = Rows.of_rules(np.union1d(rules_in(self.gold), rules_in(self.all)), components)
         features = [one.matrix.indices for one in self.spans or ()]
-        return Rows(touched, slots[slots != NONE], np.unique(np.concatenate([*features, np.zeros(0, np.int32)])))
+        return rows._replace(features=np.unique(np.concatenate([*features, rows.features])).astype(np.int64))
 
 
 class Weights(NamedTuple):
@@ -110,6 +112,13 @@ class Rows(NamedTuple):
     components: Longs
     slots: Longs
     features: Longs  # of spans
+
+    @classmethod
+    def of_rules(cls, rules: Longs, components: Components) -> Rows:
+        """All components of some rules, and all of their slots."""
+        touched = ranges(components.first[rules], components.size[rules])
+        slots = np.unique(components.slot[touched])
+        return cls(touched, slots[slots != NONE], np.zeros(0, np.int64))
 
     @classmethod
     def union(cls, parts: Sequence[Rows]) -> Rows:
@@ -161,8 +170,8 @@ def rows_of_parts(parts: BatchParts, mirror: Mirror) -> list[Rows | None]:
 
 
 def gradient_of_part(parts: BatchParts, mirror: Mirror, number: int, rows: Rows, now: Sequence[Floats]) -> Sum:
-    """log P(T | w) of a part of a batch, its gradient by the batch's parameters, which are `now` like this, end to end,
-    and how often each component is expected in the gold trees."""
+    """What is raised, but for sums over all sentences, of a part of a batch; its gradient by the batch's parameters,
+    which are `now` like this, end to end; and how often each component is expected in the gold trees."""
     rows.put(now, mirror.weights)
     batch = parts.fit(mirror.components)[number]
     if batch is None:
@@ -175,13 +184,17 @@ def gradient(batch: Batch, mirror: Mirror) -> tuple[float, Weights, Floats]:
     """The sum of log P(T | w), its gradient, that of the gold forests less that of all, and the components' expected
     number of tokens in the gold ones.
 
-    With a limit on components log Z of all trees is too low, and log P(T | w) may be above 0.
+    So much as training is generative, what is said of all is left out: sums over all sentences take its place.  With a
+    limit on components log Z of all trees is too low, and log P(T | w) may be above 0.
     """
     gold, gold_spans = _inference(batch, 0, mirror, component_limit(mirror.options, gold=True))
+    share = 1.0 - mirror.options.generative
+    if share == 0.0:
+        return float(gold.log_z.sum()), Weights(gold.gradient, gold_spans), gold.gradient.log_rho
     everything, all_spans = _inference(batch, 1, mirror, component_limit(mirror.options))
-    log_likelihood = float((gold.log_z - everything.log_z).sum())
-    slope = Mixtures(*(a - b for a, b in zip(gold.gradient, everything.gradient, strict=True)))
-    return log_likelihood, Weights(slope, gold_spans - all_spans), gold.gradient.log_rho
+    log_likelihood = float((gold.log_z - share * everything.log_z).sum())
+    slope = Mixtures(*(a - share * b for a, b in zip(gold.gradient, everything.gradient, strict=True)))
+    return log_likelihood, Weights(slope, gold_spans - share * all_spans), gold.gradient.log_rho
 
 
 def _inference(batch: Batch, which: int, mirror: Mirror, limit: ComponentLimit) -> tuple[GaussianInference, Floats]:
@@ -197,8 +210,11 @@ def _inference(batch: Batch, which: int, mirror: Mirror, limit: ComponentLimit) 
 class Learner:
     """Weights on their way."""
 
-    def __init__(self, components: Components, weights: Weights, options: GmLvegOptions) -> None:
-        self.mirror, self.options = Mirror(components, weights, options), options
+    def __init__(
+        self, components: Components, weights: Weights, options: GmLvegOptions, normaliser: Normaliser | None = None
+    ) -> None:
+        """Where training is generative, the normaliser sums over all sentences."""
+        self.mirror, self.options, self.normaliser = Mirror(components, weights, options), options, normaliser
         self.adam = Adam(options.rate)
         self.mean: Weights | None = None  # of the weights after each epoch, the recent ones weighing more
         # Expected tokens of the components in the gold trees, this epoch.
@@ -212,25 +228,47 @@ class Learner:
     def weights(self) -> Weights:
         return self.mirror.weights
 
+    @property
+    def raised(self) -> str:
+        """Name what is raised."""
+        if self.normaliser is None:
+            return LOG_P
+        return f"{self.options.generative:g} log P(T,w) + {1 - self.options.generative:g} log P(T|w) a sentence"
+
     def average(self) -> Weights:
         """Take the weights as they are into the running mean."""
         before = self.weights if self.mean is None else self.mean
-        self.mean = before.mixed(self.weights, self.options.memory)
+        self.mean = self.normalised(before.mixed(self.weights, self.options.memory))
         return self.mean
 
+    def normalised(self, weights: Weights) -> Weights:
+        """Let P(T, w) sum to one, where training is generative."""
+        if self.normaliser is None:
+            return weights
+        return weights._replace(mixtures=self.normaliser.normalised(self.components, weights.mixtures))
+
+    def _rows(self, batches: Batches) -> list[Rows]:
+        """The parameters that each batch has a say in: all that any tree of training uses, where all sentences are
+        summed over; what was not seen keeps the share that it has."""
+        if self.normaliser is None:
+            return batches.rows(self.mirror)
+        seen = np.append(np.ones(len(self.normaliser.grammar.rules), bool), ~self.normaliser.lexical.is_unseen)
+        return [Rows.of_rules(np.flatnonzero(seen), self.components)] * len(batches.sizes)
+
     def epoch(self, batches: Batches, rng: np.random.Generator, watch: Watch) -> float:
-        """Mean log P(T | w) of the sentences, each as its batch found it."""
+        """Mean of what is raised over the sentences, each as its batch found it."""
         total, sentences, sizes = 0.0, 0, batches.sizes
         self.count[:] = 0.0
-        rows = batches.rows(self.mirror)
+        rows = self._rows(batches)
         for done, k in enumerate(rng.permutation(len(sizes)).tolist(), start=1):
             total += self.step(batches, k, rows[k])
             sentences += sizes[k]
-            watch(Progress("batch", done, len(sizes), total / sentences, LOG_P))
+            watch(Progress("batch", done, len(sizes), total / sentences, self.raised))
         return total / sentences
 
     def step(self, batches: Batches, number: int, rows: Rows) -> float:
-        """One step along the gradient of a batch; the sum of log P(T | w) before it."""
+        """One step along the gradient of a batch; the sum of what is raised before it."""
+        mass = None if self.normaliser is None else self.normaliser.settle(self.components, self.weights.mixtures)
         now = rows.of(self.weights)
         log_likelihood, flat = batches.shards.sum(gradient_of_part, self.mirror, number, rows, now)
         if not np.isfinite(log_likelihood) or not np.isfinite(flat).all():
@@ -238,7 +276,12 @@ class Learner:
         *slopes, count = np.split(flat, np.cumsum([part.size for part in now]))
         self.count[rows.components] += count
         size = batches.sizes[number]
-        self._move(rows, [slope.reshape(part.shape) / size for slope, part in zip(slopes, now, strict=True)])
+        means = [slope.reshape(part.shape) / size for slope, part in zip(slopes, now, strict=True)]
+        if mass is not None:
+            share, expected = self.options.generative, rows.of(Weights(mass.gradient()))
+            means = [mean - share * slope for mean, slope in zip(means, expected, strict=True)]
+            log_likelihood -= share * size * mass.log_z
+        self._move(rows, means)
         return log_likelihood
 
     def _move(self, rows: Rows, slopes: Sequence[Floats]) -> None:
@@ -314,12 +357,15 @@ class Epochs(GradientTrainee):
         model.components, model.mixtures = model.start(rng)
         if model.options.spans:
             model.span_weights = np.zeros(len(model.find_spans(usable).key))
-        self.learner = Learner(model.components, Weights(model.mixtures, model.span_weights), model.options)
+        start = Weights(model.mixtures, model.span_weights)
+        self.learner = Learner(model.components, start, model.options, model.normaliser)
+        self._show(self.learner.normalised(start))
         self.examples = usable
 
     def go_on(self, examples: Sequence[Example], state: Arrays) -> None:
         model = self.model
-        self.learner = Learner(model.components, Weights.from_arrays(part_of("now.", state)), model.options)
+        now = Weights.from_arrays(part_of("now.", state))
+        self.learner = Learner(model.components, now, model.options, model.normaliser)
         self.learner.adam.restore(part_of("adam.", state))
         self.learner.mean, self.learner.count = Weights.from_arrays(part_of("mean.", state)), state["count"]
         self._show(self.learner.mean)
@@ -357,7 +403,7 @@ class Epochs(GradientTrainee):
         assert self.batches is not None
         log_likelihood, steps = self.learner.epoch(self.batches, rng, watch), len(self.batches.sizes)
         self._show(self.learner.average())
-        return Progress(f"{len(self.examples)} sentences", steps, steps, log_likelihood, LOG_P)
+        return Progress(f"{len(self.examples)} sentences", steps, steps, log_likelihood, self.learner.raised)
 
     def _grow(self, rng: np.random.Generator) -> None:
         self._show(self.learner.grow(rng))
