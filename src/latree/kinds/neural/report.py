@@ -53,7 +53,8 @@ class InContext(ModelReport[ContextModel]):
         """The heaviest rules, with their shares of the weight."""
         rules, size = np.flatnonzero(self.grammar.rules[:, 0] == symbol), self.model.options.components
         rho = np.exp(self.model.network.mixtures().log_rho).reshape(-1, size).sum(1)[rules]
-        names: list[Inline] = [self.right_side((child, None) for child in self.children(rule)) for rule in rules.tolist()]
+        sides = ([(child, None) for child in self.children(rule)] for rule in rules.tolist())
+        names: list[Inline] = [self.right_side(children) for children in sides]
         return best(names, rho / rho.sum(), self.ask.top) if len(rules) else []
 
     def _places(self, symbol: int) -> Longs:
