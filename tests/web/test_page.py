@@ -225,6 +225,19 @@ def test_scripts_that_run_leftwards_are_drawn_so(page: Page) -> None:
     assert first > second
 
 
+def test_parentheses_turn_with_the_words_around_them(page: Page) -> None:
+    page.one("#text").send_keys("שלום ( עולם ) abc")
+    page.until(lambda: len(page.words()) == 5)
+    script = "return [...document.querySelectorAll('#figures .word')].map((one) => one.getAttribute('direction'))"
+    assert page.run(script) == ["rtl", "rtl", "rtl", "rtl", None]
+
+
+def test_sentences_are_listed_as_they_were_written(page: Page) -> None:
+    page.one("#text").send_keys("\N{OGHAM LETTER BEITH} the lamp(s) .\n" + GIVE.replace(" .", "."))
+    listed = page.until(lambda: page.all("#sentences button"))
+    assert [one.text for one in listed] == ["\N{OGHAM LETTER BEITH} the lamp(s) .", GIVE.replace(" .", ".")]
+
+
 def test_a_node_tells_its_subtype_and_leads_to_it(page: Page) -> None:
     page.type(WALKS)
     page.phrase("NP: the lamp").click()

@@ -25,7 +25,7 @@ const EXAMPLES = [
 const state = {
   models: new Map(), // what /models says, by name
   saves: false,
-  sentences: [], // what is shown of each: { tokens, parses, surprisal, beside, rank, brackets, past }
+  sentences: [], // what is shown of each: { tokens, written, parses, rank, known, surprisal, beside }
   text: "", // that the sentences are of
   chosen: 0,
 };
@@ -57,7 +57,7 @@ async function readText() {
     const words = offeredWords(text);
     const asked = words ? { sentences: [words] } : { text };
     const { sentences } = await ask("parse", { ...asked, model: model().name }, signal);
-    state.sentences = sentences.map((parse, number) => asSentence(parse, decided?.get(number) ?? []));
+    state.sentences = sentences.map((parse, number) => asSentence(parse, text, decided?.get(number) ?? []));
     state.text = text;
     linked = null;
     state.chosen = Math.min(state.chosen, Math.max(0, sentences.length - 1));
@@ -68,13 +68,19 @@ async function readText() {
 }
 
 // `decided` is what a link says of the sentence, where nothing else is known of it.
-function asSentence(parse, decided) {
+function asSentence(parse, text, decided) {
   const key = `${model().name} ${parse.tokens.join(" ")}`;
   if (!decisions.has(key)) {
     const brackets = decided.filter(({ start, end }) => start < end && end <= parse.tokens.length);
     decisions.set(key, { brackets, past: [] });
   }
-  return { tokens: parse.tokens, parses: [parse], rank: 0, known: decisions.get(key) };
+  return { tokens: parse.tokens, written: asWritten(parse, text), parses: [parse], rank: 0, known: decisions.get(key) };
+}
+
+// A sentence as it stands in the text, of which places are counted in characters, not in their halves.
+function asWritten({ tokens, offsets }, text) {
+  if (!offsets?.length) return tokens.join(" ");
+  return [...text].slice(offsets[0][0], offsets[offsets.length - 1][1]).join("");
 }
 
 // What is asked of the chosen sentence alone.
@@ -137,7 +143,7 @@ function showAll() {
 function showSentences() {
   find("sentences").hidden = state.sentences.length < 2;
   const items = state.sentences.map((sentence, number) => {
-    const button = make("button", { type: "button", dir: "auto" }, sentence.tokens.join(" "));
+    const button = make("button", { type: "button", dir: "auto" }, sentence.written);
     if (number === state.chosen) button.setAttribute("aria-current", "true");
     button.addEventListener("click", () => choose(number));
     return make("li", {}, button);
