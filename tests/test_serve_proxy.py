@@ -69,14 +69,18 @@ def test_the_recipe_behind_a_proxy(tmp_path: Path) -> None:
     request = {"sentences": [SLEEPS.split()]}
     with running(model("pcfg"), hosts=LOCAL) as server, proxied(server, tmp_path) as seen:
         assert seen.get("/trees/").status == 401
-        page = seen.ask("GET", "/trees/", **LOGIN)
+        page = asked(seen, "/trees/")
         assert (page.status, page.body) == (200, server.get("/").body)
         assert "content-security-policy" in page.headers
-        assert seen.ask("GET", "/trees/static/main.js", **LOGIN).status == 200
+        assert asked(seen, "/trees/static/main.js").status == 200
         parsed = post(seen, request)
         assert (parsed.status, parsed.json) == (200, server.post("/parse", request).json)
         assert post(seen, {"text": "x" * 2_000_000}).status == 413
-        assert seen.ask("DELETE", "/trees/parse", **LOGIN).status == 403
+        assert asked(seen, "/trees/parse", "DELETE").status == 403
+
+
+def asked(seen: Running, path: str, method: str = "GET") -> Answer:
+    return seen.ask(method, path, None, **LOGIN)
 
 
 def post(seen: Running, value: object) -> Answer:
