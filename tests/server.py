@@ -56,8 +56,8 @@ class Running(NamedTuple):
     def get(self, path: str) -> Answer:
         return self.ask("GET", path)
 
-    def post(self, path: str, value: Any) -> Answer:
-        return self.ask("POST", path, json.dumps(value).encode(), Content_Type="application/json")
+    def post(self, path: str, value: Any, **headers: str) -> Answer:
+        return self.ask("POST", path, json.dumps(value).encode(), Content_Type="application/json", **headers)
 
     def error(self, path: str, value: Any, status: int = 422) -> str:
         """What is told of a request that must be refused."""

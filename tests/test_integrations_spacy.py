@@ -73,7 +73,7 @@ def test_trees_tags_and_probabilities_are_those_of_latree(nlp: Any, parser: Pars
                 assert span._.probability == pytest.approx(one.probability)
 
 
-def test_a_script_for_benepar_runs(nlp: Any) -> None:
+def test_a_constituent_tells_what_benepar_s_users_ask(nlp: Any) -> None:
     (sentence,) = nlp(SLEEPS).sents
     assert sentence._.parse_string == inner(SLEEPS_TREE)
     assert sentence._.labels == ("S",)
@@ -86,6 +86,47 @@ def test_a_script_for_benepar_runs(nlp: Any) -> None:
     assert subject._.parse_string == "(NP (DT the) (NN teacher))"
     token = sentence[2]
     assert (token._.labels, token._.parse_string, token._.parent) == (("VP",), "(VP (VB sleeps))", sentence)
+
+
+# As people write them for benepar: by its pipe's name, with one of its models.
+SCRIPT = """
+import spacy
+
+nlp = spacy.blank("en")
+nlp.add_pipe("sentencizer")
+nlp.add_pipe("benepar", config={"model": "benepar_en3", "disable_tagger": False})
+doc = nlp("The cat sat on the mat. It slept.")
+for sent in doc.sents:
+    print(sent._.parse_string)
+    print(*sent._.labels)
+    for phrase in sent._.constituents:
+        if "NP" in phrase._.labels:
+            print(phrase, "in", phrase._.parent._.labels[0], "of", len(list(phrase._.children)))
+print(doc[0]._.parse_string, doc[0]._.labels, doc[0]._.parent, doc[0].tag_)
+try:
+    print(doc[0:8]._.labels)
+except Exception as error:
+    print(type(error).__name__)
+"""
+PRINTED = [
+    "(S (NP (DT The) (NN cat)) (VP (VBD sat) (PP (IN on) (NP (DT the) (NN mat)))) (. .))",
+    "S",
+    "The cat in S of 2",
+    "the mat in PP of 2",
+    "(S (NP (PRP It)) (VP (VBD slept)) (. .))",
+    "S",
+    "It in S of 0",
+    "(DT The) () The cat DT",
+    "NotAConstituentError",
+]
+
+
+def test_a_script_for_benepar_runs_with_the_name_of_the_pipe_changed(capsys: pytest.CaptureFixture[str]) -> None:
+    import latree.integrations.spacy  # noqa: F401
+
+    with pytest.warns(UserWarning, match="benepar_en3 is a model of benepar's; english"):
+        exec(SCRIPT.replace('"benepar"', '"latree"'), {})
+    assert capsys.readouterr().out.splitlines() == PRINTED
 
 
 def test_constituents_are_each_other_s_parents_and_children(nlp: Any) -> None:
@@ -103,7 +144,7 @@ def test_a_unary_chain_is_one_constituent() -> None:
     from latree import Pcfg, Tree
 
     nlp = pipeline()
-    nlp.get_pipe("latree").model = Pcfg().fit([Tree.read("(ROOT (S (VP (VB go) (NP (NN home)))))")])
+    nlp.get_pipe("latree").parser = Pcfg().fit([Tree.read("(ROOT (S (VP (VB go) (NP (NN home)))))")])
     (sentence,) = nlp("go home").sents
     assert sentence._.labels == ("S", "VP")
     assert sentence._.parse_string == "(S (VP (VB go) (NP (NN home))))"
@@ -130,10 +171,10 @@ def test_white_space_is_no_word(nlp: Any) -> None:
     assert list(nlp("").sents) == []
 
 
-def test_parentheses_are_escaped_in_strings_alone(nlp: Any) -> None:
-    (sentence,) = nlp("the ( sleeps )").sents
-    assert "-LRB-" in sentence._.parse_string
-    assert [token.text for token in sentence] == ["the", "(", "sleeps", ")"]
+def test_brackets_are_escaped_in_strings_alone(nlp: Any) -> None:
+    (sentence,) = nlp("the ( sleeps ] }").sents
+    assert all(escaped in sentence._.parse_string for escaped in ("-LRB-", "-RSB-", "-RCB-"))
+    assert [span.text for span in sentence._.constituents if len(span) == 1] == ["the", "(", "sleeps", "]", "}"]
 
 
 def test_the_best_trees_are_listed_in_order(parser: Parser) -> None:
@@ -145,7 +186,7 @@ def test_the_best_trees_are_listed_in_order(parser: Parser) -> None:
 
 
 def test_a_stand_in_is_flagged(nlp: Any) -> None:
-    parser = nlp.get_pipe("latree").model
+    parser = nlp.get_pipe("latree").parser
     before, parser.max_length = parser.max_length, 2
     try:
         (sentence,) = nlp(SLEEPS).sents
@@ -157,7 +198,8 @@ def test_a_stand_in_is_flagged(nlp: Any) -> None:
 
 
 def test_tags_are_left_alone_where_that_is_asked_for() -> None:
-    assert {token.tag_ for token in pipeline(set_tags=False)(SLEEPS)} == {""}
+    for config in ({"set_tags": False}, {"disable_tagger": True}):
+        assert {token.tag_ for token in pipeline(**config)(SLEEPS)} == {""}
 
 
 def test_batches_give_what_single_documents_give(nlp: Any) -> None:
@@ -198,11 +240,17 @@ def test_the_model_goes_with_the_pipeline(moved: Any, tmp_path: Path) -> None:
     assert next(pipe(moved(SLEEPS)).sents)._.labels == ("S",)
 
 
+def test_the_model_is_loaded_when_it_is_needed() -> None:
+    assert not hasattr(pipeline(model="gone.latree").get_pipe("latree"), "model")  # spaCy would look into it
+
+
 def test_faults_are_told() -> None:
     with pytest.raises(LatreeError, match="ask for one or more"):
         pipeline(kbest=0)
     with pytest.raises(LatreeError, match="neither a model file nor one of those"):
         pipeline(model="nosuch")(SLEEPS)
+    with pytest.raises(LatreeError, match="benepar_zh2 is a model of benepar's, and latree comes with none"):
+        pipeline(model="benepar_zh2")(SLEEPS)
     with pytest.raises(LatreeError, match="a hmm tags but does not parse; name a parser"):
         pipeline(model=str(model("hmm")))(SLEEPS)
     nlp = pipeline()

@@ -12,7 +12,9 @@ import pytest
 from tests.documents import ROOT, blocks, matches, pattern, printed_by, run, steps
 
 COMMANDS = {"docs/first-grammar.md": 6, "docs/parse-english.md": 6, "docs/surprisal.md": 5}  # how many, at least
-PYTHON = ("README.md", "docs/parse-english.md", "docs/python.md", "docs/surprisal.md")
+TOUR = "README.md"  # its commands stand without what they print
+INSTALLS = "pip install ."  # what the tests run in has done it
+PYTHON = (TOUR, "docs/parse-english.md", "docs/python.md", "docs/surprisal.md")
 
 
 @pytest.fixture
@@ -28,6 +30,15 @@ def test_the_commands_print_what_is_said(page: str, folder: Path) -> None:
     for command, expected in listed:
         printed = printed_by(command, folder)
         assert matches(printed, expected), "\n".join([command, *printed])
+
+
+def test_the_commands_of_the_readme_draw_a_tree(folder: Path) -> None:
+    shells = [block for language, block in blocks(TOUR) if not language]
+    assert len(shells) + sum(language == "python" for language, _ in blocks(TOUR)) == len(blocks(TOUR))  # all are run
+    (first, *commands) = [line for block in shells for line in block.splitlines()]
+    assert first == INSTALLS
+    printed = [line for command in commands for line in printed_by(command, folder)]
+    assert any(line.split() == ["The", "cat", "sat", "on", "the", "mat", "."] for line in printed), printed
 
 
 @pytest.mark.parametrize("page", PYTHON)

@@ -325,10 +325,17 @@ def narrow() -> Iterator[Running]:
     with running(
         model("pcfg"),
         model("hmm"),
-        limits=Limits(words=20, sentences=4, body=2_000),
+        limits=Limits(words=20, exact_words=5, sentences=4, body=2_000),
         hosts=frozenset({"localhost", "127.0.0.1"}),
     ) as one:
         yield one
+
+
+def test_what_takes_most_has_limits_of_its_own(narrow: Running) -> None:
+    exact = {"sentences": [["a"] * 6], "objective": "viterbi"}
+    assert narrow.error("/kbest", exact) == "sentence 1 has 6 words; the limit is 5"
+    assert narrow.post("/parse", exact).status == 200  # the best tree alone is no matter
+    assert "least: 1e-05 is not between 0.0001 and 1" in narrow.error("/posteriors", {"text": "a", "least": 1e-5})
 
 
 def test_other_refusals(narrow: Running) -> None:

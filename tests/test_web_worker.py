@@ -17,6 +17,7 @@ class Held:
     """A task that waits until it is let go."""
 
     name: ClassVar[str] = "held"
+    at_once: ClassVar[int] = 32
 
     def __init__(self) -> None:
         self.begun, self.go = Event(), Event()
@@ -31,9 +32,15 @@ class Held:
         return [{"sentence": sentence} for sentence in sentences]
 
 
-def worker_held(most: int = 100) -> tuple[Worker, Held, Job]:
+class HeldSingly(Held):
+    """The same, of one sentence at a time."""
+
+    at_once: ClassVar[int] = 1
+
+
+def worker_held(most: int = 100, held: type[Held] = Held) -> tuple[Worker, Held, Job]:
     """A worker that is at something."""
-    worker, task = Worker("none", None, most, Metrics()), Held()  # type: ignore[arg-type]
+    worker, task = Worker("none", None, most, Metrics()), held()  # type: ignore[arg-type]
     first = Job(task, ["first"])
     worker.submit(first)
     task.begun.wait()
@@ -51,6 +58,37 @@ def test_what_waits_is_done_in_one_batch_in_turns() -> None:
     worker.close()
     assert task.batches[1][:5] == ["large 0", "small 0", "large 1", "small 1", "large 2"]
     assert [len(batch) for batch in task.batches] == [1, 32, 10]
+
+
+def test_a_batch_has_the_work_of_one_long_sentence_at_most() -> None:
+    worker, task, _ = worker_held()
+    longest, long, short = ["word"] * 400, ["word"] * 100, ["word"] * 10
+    for sentences in ([longest, long, long, long], [short, short]):
+        job = Job(task, sentences)
+        worker.submit(job)
+    task.go.set()
+    worker.close()
+    assert task.batches[1:] == [[longest], [short, long, short, long], [long]]
+
+
+def test_what_gains_nothing_from_batches_is_done_one_by_one_in_turns() -> None:
+    worker, task, _ = worker_held(held=HeldSingly)
+    large, small = Job(task, ["large 0", "large 1", "large 2"]), Job(task, ["small 0", "small 1"])
+    for job in (large, small):
+        worker.submit(job)
+    task.go.set()
+    worker.close()
+    assert task.batches[1:] == [["large 0"], ["small 0"], ["large 1"], ["small 1"], ["large 2"]]
+
+
+def test_of_a_request_that_was_given_up_nothing_more_is_done() -> None:
+    worker, task, first = worker_held()
+    job = Job(task, [["word"] * 150] * 5)
+    worker.submit(job)
+    first.future.add_done_callback(lambda _: job.future.cancel())
+    task.go.set()
+    worker.close()
+    assert task.batches == [["first"]]
 
 
 def test_other_tasks_have_their_turn() -> None:
@@ -78,6 +116,17 @@ def test_a_bad_sentence_fails_its_own_request_alone() -> None:
     with pytest.raises(LatreeError, match="bad"):
         bad.future.result()
     worker.close()
+
+
+def test_after_a_fault_what_nobody_waits_for_is_left_out() -> None:
+    worker, task, _ = worker_held()
+    bad, gone = Job(task, ["bad", "fine"]), Job(task, ["gone"])
+    for job in (bad, gone):
+        worker.submit(job)
+    bad.future.add_done_callback(lambda _: gone.future.cancel())
+    task.go.set()
+    worker.close()
+    assert task.batches == [["first"], ["bad", "gone", "fine"], ["bad"]]
 
 
 def test_a_full_queue_refuses_and_what_nobody_wants_is_not_done() -> None:

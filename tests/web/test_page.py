@@ -117,6 +117,34 @@ def test_a_link_holds_text_and_model(page: Page) -> None:
     assert page.one("#model").get_attribute("value") == "small"
 
 
+def test_a_link_holds_what_is_decided(page: Page) -> None:
+    page.type(f"{GIVE}\n{WALKS}")
+    page.all("#sentences button")[1].click()
+    page.until(lambda: page.words() == WALKS.split() and page.labels(".unsure"))
+    before, (kept, *_) = page.labels(), page.labels(".unsure")
+    page.phrase(kept).click()
+    page.one("#keep").click()
+    page.until(lambda: page.labels(".kept") == [kept])
+    page.phrase("NP: the lamp").click()
+    page.one("#forbid").click()
+    page.until(lambda: len(page.all("#known li")) == 2 and page.labels() != before)
+    decided, listed = page.labels(), [one.text for one in page.all("#known li")]
+    link = page.driver.current_url
+    page.open("#" + link.partition("/#")[2])
+    page.until(lambda: page.labels() == decided)
+    assert [one.text for one in page.all("#known li")] == listed
+    assert page.driver.current_url == link
+    page.one("#known .drop").click()
+    page.until(lambda: len(page.all("#known li")) == 1)
+    assert page.driver.current_url.count("known=") == 1
+
+
+def test_a_link_that_is_damaged_does_no_harm(page: Page) -> None:
+    page.open(f"#text={GIVE.replace(' ', '+')}&known=1.0.99.keep.NP&known=7.0.1.not.NP&known=x&sentence=9")
+    page.until(lambda: page.words() == GIVE.split())
+    assert not page.one("#known").is_displayed()
+
+
 def test_what_is_taken_away(page: Page) -> None:
     page.type(GIVE)
     for kind in ("svg", "png", "tex", "mrg", "json"):
@@ -195,6 +223,19 @@ def test_scripts_that_run_leftwards_are_drawn_so(page: Page) -> None:
     script = "return [...document.querySelectorAll('#figures .word')].map((one) => one.getBoundingClientRect().left)"
     first, second = page.run(script)
     assert first > second
+
+
+def test_parentheses_turn_with_the_words_around_them(page: Page) -> None:
+    page.one("#text").send_keys("שלום ( עולם ) abc")
+    page.until(lambda: len(page.words()) == 5)
+    script = "return [...document.querySelectorAll('#figures .word')].map((one) => one.getAttribute('direction'))"
+    assert page.run(script) == ["rtl", "rtl", "rtl", "rtl", None]
+
+
+def test_sentences_are_listed_as_they_were_written(page: Page) -> None:
+    page.one("#text").send_keys("\N{OGHAM LETTER BEITH} the lamp(s) .\n" + GIVE.replace(" .", "."))
+    listed = page.until(lambda: page.all("#sentences button"))
+    assert [one.text for one in listed] == ["\N{OGHAM LETTER BEITH} the lamp(s) .", GIVE.replace(" .", ".")]
 
 
 def test_a_node_tells_its_subtype_and_leads_to_it(page: Page) -> None:

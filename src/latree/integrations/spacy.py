@@ -10,6 +10,7 @@ from typing import Any
 from latree.data import DEFAULT
 from latree.errors import LatreeError
 from latree.inference.results import Parse
+from latree.integrations.benepar_names import model_meant
 from latree.integrations.common import missing, regrouped, the_parser
 from latree.integrations.spacy_trees import keep, register_attributes, words_of
 from latree.kinds.jobs import Parcel
@@ -40,14 +41,17 @@ class LatreePipe(Pipe):  # type: ignore[misc]
         self._parser: Parser | None = None
 
     @property
-    def model(self) -> Parser:
-        """The parser; another may be put in its place."""
+    def parser(self) -> Parser:
+        """The parser; another may be put in its place.
+
+        Not called `model`: spaCy looks for attributes of that name while a pipeline is made, and would have it loaded.
+        """
         if self._parser is None:
-            self._parser = the_parser(self.model_name)
+            self._parser = the_parser(model_meant(self.model_name))
         return self._parser
 
-    @model.setter
-    def model(self, model: Any) -> None:
+    @parser.setter
+    def parser(self, model: Any) -> None:
         self._parser = the_parser(model)
 
     def __call__(self, doc: Any) -> Any:
@@ -69,15 +73,15 @@ class LatreePipe(Pipe):  # type: ignore[misc]
         sentences = [sentence for doc in docs for sentence in _sentences(doc)]
         words = [[token.text for token in words_of(sentence)] for sentence in sentences]
         for sentence, parses in zip(sentences, self._best(words), strict=True):
-            keep(sentence, parses, self.model.labels.root)
+            keep(sentence, parses, self.parser.labels.root)
             if self.set_tags and parses[0].tree is not None:
                 _set_tags(sentence, parses[0].tree.tags())
 
     def _best(self, sentences: list[list[str]]) -> Iterator[list[Parse]]:
         """The best parses of every sentence."""
         if self.kbest == 1:
-            return regrouped(self.model.parse_all(sentences), [1] * len(sentences))
-        return (self.model.kbest(words, self.kbest) for words in sentences)
+            return regrouped(self.parser.parse_all(sentences), [1] * len(sentences))
+        return (self.parser.kbest(words, self.kbest) for words in sentences)
 
     # -- pipelines on disk
 
@@ -85,11 +89,11 @@ class LatreePipe(Pipe):  # type: ignore[misc]
         """Write the model into the pipe's folder."""
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
-        self.model.save(folder / _FILE)
+        self.parser.save(folder / _FILE)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> LatreePipe:
         """Take the model from the pipe's folder."""
-        self.model = Path(path) / _FILE
+        self.parser = Path(path) / _FILE
         return self
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
@@ -113,7 +117,7 @@ class LatreePipe(Pipe):  # type: ignore[misc]
 def _unpacked(name: str, model: str, kbest: int, set_tags: bool, parcel: Parcel | None) -> LatreePipe:
     pipe = LatreePipe(name, model, kbest=kbest, set_tags=set_tags)
     if parcel is not None:
-        pipe.model = parcel.open()
+        pipe.parser = parcel.open()
     return pipe
 
 
@@ -133,15 +137,16 @@ def _set_tags(sentence: Any, tags: Sequence[str]) -> None:
 
 @Language.factory(
     "latree",
-    default_config={"model": DEFAULT, "kbest": 1, "set_tags": True},
+    default_config={"model": DEFAULT, "kbest": 1, "set_tags": True, "disable_tagger": False},
     requires=["doc.sents"],
     assigns=["token.tag"],
 )
-def make_pipe(nlp: Language, name: str, model: str, kbest: int, set_tags: bool) -> LatreePipe:
+def make_pipe(nlp: Language, name: str, model: str, kbest: int, set_tags: bool, disable_tagger: bool) -> LatreePipe:
     """Make the pipe.
 
-    model      a model file, or the name of one that ships with latree.
-    kbest      how many trees of a sentence are kept, `sent._.kbest`.
-    set_tags   whether `token.tag_` becomes the tag that the token has in the tree.
+    model            a model file, or the name of one that ships with latree.
+    kbest            how many trees of a sentence are kept, `sent._.kbest`.
+    set_tags         whether `token.tag_` becomes the tag that the token has in the tree.
+    disable_tagger   what benepar calls it: the opposite of set_tags.
     """
-    return LatreePipe(name, model, kbest=kbest, set_tags=set_tags)
+    return LatreePipe(name, model, kbest=kbest, set_tags=set_tags and not disable_tagger)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from latree.errors import LatreeError
 from latree.inference.results import Parse
+from latree.integrations.benepar_names import escaped
 from latree.integrations.common import missing
 from latree.text.tree import Tree
 
@@ -66,7 +67,7 @@ def keep(sentence: Any, parses: Sequence[Parse], root: str) -> None:
         "tokens": len(sentence),
         "places": [token.i - sentence.start for token in words_of(sentence)],
         "status": best.status,
-        "trees": [str(tree) for tree in trees],
+        "trees": [escaped(str(tree)) for tree in trees],
         "probabilities": [parse.probability for parse in parses],
         "phrases": probabilities,
     }

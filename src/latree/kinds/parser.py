@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
@@ -261,8 +262,9 @@ class Parser(ForestModel[Parse]):
         def agree(some: Sequence[Bracket]) -> bool:
             return bool(np.isfinite(self._bounds(sentence, some).on_chart(chart).log_z))
 
-        first = next((k for k in range(len(brackets)) if not agree(brackets[: k + 1])), None)
-        if first is None:
+        # More brackets never leave more trees, so that few charts tell which of hundreds of brackets is too many.
+        first = bisect_left(range(len(brackets)), True, key=lambda k: not agree(brackets[: k + 1]))
+        if first == len(brackets):
             return "no subtypes derive a tree with these brackets; this one is without them"
         alone = "" if not agree([brackets[first]]) else " together with the brackets before it"
         return f"no tree of this grammar has {sentence.told(brackets[first])}{alone}; this one is without constraints"

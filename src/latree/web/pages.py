@@ -12,7 +12,7 @@ WAITING = "waiting.html"  # in the place of a page that is not made yet
 NAMES = (INDEX, "style.css", "icon.svg")
 SCRIPTS = (
     *("main.js", "api.js", "dom.js", "trees.js", "drawing.js", "walking.js", "inspector.js", "readings.js"),
-    *("subtypes.js", "queue.js", "takeaway.js", "waiting.js"),
+    *("subtypes.js", "queue.js", "takeaway.js", "link.js", "waiting.js"),
 )
 
 

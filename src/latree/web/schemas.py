@@ -181,7 +181,7 @@ def kbest_request(limits: Limits) -> Schema:
 
 
 def posteriors_request(limits: Limits) -> Schema:
-    return _with(words_request(limits), least={"type": "number", "minimum": 1e-6, "maximum": 1.0})
+    return _with(words_request(limits), least={"type": "number", "minimum": limits.least, "maximum": 1.0})
 
 
 def _with(schema: Schema, **more: Schema) -> Schema:

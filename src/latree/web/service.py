@@ -57,7 +57,8 @@ class Service:
         return await self._answer(request, TagTask(request.get("objective", "max-rule")))
 
     async def kbest(self, request: Json) -> Json:
-        return await self._answer(request, KBestTask(request.get("k", BEST), request.get("objective", "max-rule")))
+        task = KBestTask(request.get("k", BEST), request.get("objective", "max-rule"))
+        return await self._answer(request, task, self.limits.exact_words if task.objective == "viterbi" else None)
 
     async def posteriors(self, request: Json) -> Json:
         return await self._answer(request, PosteriorsTask(request.get("least", LEAST)))

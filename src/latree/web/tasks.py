@@ -10,7 +10,7 @@ from latree.errors import LatreeError
 from latree.experiments.doubts import doubts_of
 from latree.inference.results import Objective, Parse
 from latree.kinds.lvg.typical import Likeliest, Typical
-from latree.kinds.model import Model, Sentence
+from latree.kinds.model import BATCH, Model, Sentence
 from latree.kinds.parser import Parser
 from latree.kinds.tagger import Tagger
 from latree.text.tree import Tree
@@ -22,6 +22,7 @@ class Task(Protocol):
     """Hashable, so that equal tasks are found."""
 
     name: ClassVar[str]
+    at_once: ClassVar[int]  # sentences that are done together, at most; one where that saves nothing
 
     def __call__(self, model: Model, sentences: Sequence[Any]) -> list[Json]:
         """What is answered for every sentence, or whatever else the task is about."""
@@ -32,6 +33,7 @@ class ParseTask:
     """The best tree, as `latree parse --json` writes it."""
 
     name: ClassVar[str] = "parse"
+    at_once: ClassVar[int] = BATCH
     objective: Objective
 
     def __call__(self, model: Model, sentences: Sequence[Sentence]) -> list[Json]:
@@ -43,6 +45,7 @@ class TagTask:
     """The tags, as `latree tag --json` writes them."""
 
     name: ClassVar[str] = "tag"
+    at_once: ClassVar[int] = BATCH
     objective: Objective
 
     def __call__(self, model: Model, sentences: Sequence[Sentence]) -> list[Json]:
@@ -55,6 +58,7 @@ class KBestTask:
     """The best trees, the best first."""
 
     name: ClassVar[str] = "kbest"
+    at_once: ClassVar[int] = 1
     k: int
     objective: Objective
 
@@ -72,6 +76,7 @@ class PosteriorsTask:
     """Every phrase that is likely enough, of a tagger every tag, summed over all analyses."""
 
     name: ClassVar[str] = "posteriors"
+    at_once: ClassVar[int] = 1
     least: float
 
     def __call__(self, model: Model, sentences: Sequence[Sentence]) -> list[Json]:
@@ -85,6 +90,7 @@ class SurprisalTask:
     """How surprising every word is, as `latree surprisal --json` writes it."""
 
     name: ClassVar[str] = "surprisal"
+    at_once: ClassVar[int] = 1
 
     def __call__(self, model: Model, sentences: Sequence[Sentence]) -> list[Json]:
         return [parser(model).surprisal(sentence).to_json() for sentence in sentences]
@@ -95,6 +101,7 @@ class DoubtsTask:
     """The errors that the model expects in its own analyses; what `latree rank` goes by."""
 
     name: ClassVar[str] = "doubts"
+    at_once: ClassVar[int] = BATCH
 
     def __call__(self, model: Model, sentences: Sequence[Sentence]) -> list[Json]:
         return [doubts_of(one)._asdict() for one in model.analyse(sentences)]
@@ -105,6 +112,7 @@ class SubtypesTask:
     """Of trees in place of sentences, the likeliest subtype of every node; none of a model that has no subtypes."""
 
     name: ClassVar[str] = "subtypes"
+    at_once: ClassVar[int] = 1
     typical: Typical | None
 
     def __call__(self, model: Model, sentences: Sequence[Any]) -> list[Json]:

@@ -2,6 +2,9 @@
 
 Requests take turns, sentence by sentence, so that a small one does not wait for the end of a large one.  Where a batch
 goes wrong, its sentences are done one by one, and only those requests fail that are at fault.
+
+A batch under way is not cut off.  So it is kept small: whoever comes waits for the work of one long sentence at most,
+also where that is a sentence that nobody waits for any more.
 """
 
 from __future__ import annotations
@@ -12,10 +15,18 @@ from concurrent.futures import Future
 from threading import Condition, Thread
 from typing import Any, NamedTuple
 
-from latree.kinds.model import BATCH, Model
+from latree.kinds.model import Model
+from latree.text.partial_trees import PartialTree
 from latree.web.metrics import Metrics
 from latree.web.refusal import RefusalError
 from latree.web.tasks import Json, Task
+
+WORK = 150**2  # of a batch of several sentences, at most: a second or so
+
+
+def work_of(sentence: Any) -> int:
+    """What a sentence takes, in comparison with others: charts have as many cells as the square of its words."""
+    return len(sentence.words if isinstance(sentence, PartialTree) else sentence) ** 2
 
 
 class Job:
@@ -32,6 +43,15 @@ class Job:
     def is_wanted(self) -> bool:
         """Whether there is something left to take, and somebody waits for it."""
         return self.taken < len(self.sentences) and not self.future.done()
+
+    @property
+    def next(self) -> Any:
+        """The sentence that is taken next."""
+        return self.sentences[self.taken]
+
+    def take(self) -> Place:
+        self.taken += 1
+        return Place(self, self.taken - 1)
 
     def answer(self, place: int, answer: Json) -> None:
         self.answers[place] = answer
@@ -112,14 +132,16 @@ class Worker:
     def _next_batch(self) -> list[Place]:
         """Sentences of the first job's task, from all jobs with that task in turns; other tasks come next time."""
         task = self._jobs[0].task
-        alike = [job for job in self._jobs if job.task == task]
-        self._jobs = deque([job for job in self._jobs if job.task != task] + alike)
-        batch: list[Place] = []
-        while alike and len(batch) < BATCH:
-            for job in alike[: BATCH - len(batch)]:
-                batch.append(Place(job, job.taken))
-                job.taken += 1
-            alike = [job for job in alike if job.is_wanted]
+        alike = deque(job for job in self._jobs if job.task == task)
+        others = [job for job in self._jobs if job.task != task]
+        batch, room = list[Place](), WORK
+        while alike and len(batch) < task.at_once and (not batch or work_of(alike[0].next) <= room):
+            job = alike.popleft()
+            room -= work_of(job.next)
+            batch.append(job.take())
+            if job.is_wanted:
+                alike.append(job)
+        self._jobs = deque([*others, *alike])
         return batch
 
     def _do(self, batch: Sequence[Place]) -> None:
@@ -131,7 +153,8 @@ class Worker:
                 batch[0].job.fail(error)
                 return
             for place in batch:
-                self._do([place])
+                if not place.job.future.done():
+                    self._do([place])
             return
         self.metrics.count_batch(self.name, task.name, len(batch))
         for place, answer in zip(batch, answers, strict=True):

@@ -37,7 +37,7 @@ export function element(name, attributes = {}, ...children) {
 }
 
 // Sets the width of every node, the place of its middle in that width, and the places of its children.
-function measure(node, told, leftwards) {
+function measure(node, told) {
   const label = widthOf(node.label, "label") + 16;
   if (node.word !== undefined) {
     node.width = Math.max(label, widthOf(node.word, "word"), told.surprisal ? 26 : 0);
@@ -45,10 +45,10 @@ function measure(node, told, leftwards) {
     node.row = [];
     return;
   }
-  node.row = leftwards ? [...node.children].reverse() : node.children;
+  node.row = told.leftwards ? [...node.children].reverse() : node.children;
   let right = 0;
   for (const child of node.row) {
-    measure(child, told, leftwards);
+    measure(child, told);
     child.left = right;
     right += child.width + told.gap;
   }
@@ -58,7 +58,12 @@ function measure(node, told, leftwards) {
   const short = Math.max(0, label / 2 - node.middle); // a label may be wider than all below it
   node.middle += short;
   for (const child of node.row) child.left += short;
-  node.width = Math.max(right + short, node.middle + label / 2);
+  node.width = Math.max(right + short, node.middle + label / 2 + besideLabel(node, told));
+}
+
+// What the percentage needs to the right of a label, beyond the gap that there is anyway; nothing where room is dear.
+function besideLabel(node, told) {
+  return isSure(node) || told.close ? 0 : Math.max(0, widthOf(percent(node.probability), "small") + 4 - told.gap);
 }
 
 function settle(node, left, depth) {
@@ -83,9 +88,9 @@ function levelsOf(nodes) {
 // A picture of the tree.  `facts` may have: apart, its `differences` from another; surprisal, a number for every word;
 // brackets, what is known of the tree; name, what it is a picture of; close, whether there is little room.
 export function draw(tree, facts = {}) {
-  const told = { ...facts, gap: facts.close ? CLOSE : GAP };
+  const told = { ...facts, gap: facts.close ? CLOSE : GAP, leftwards: readsLeftwards(textOf(tree)) };
   const nodes = nodesOf(tree);
-  measure(tree, told, readsLeftwards(textOf(tree)));
+  measure(tree, told);
   settle(tree, 0, 0);
   const levels = levelsOf(nodes);
   const bottom = levels[levels.length - 1];
@@ -143,7 +148,7 @@ function pill(node) {
 function wordAt(node, told) {
   const word = element("text", {
     class: told.unknown?.includes(node.start) ? "word unknown" : "word", x: node.x, y: node.bottom,
-    direction: readsLeftwards(node.word) ? "rtl" : undefined,
+    direction: readsLeftwards(node.word, told.leftwards) ? "rtl" : undefined, // turns parentheses round
   }, node.word);
   const nats = told.surprisal?.[node.start];
   if (nats === undefined || nats === null) return [word];

@@ -4,6 +4,7 @@ import { ask, Refused } from "./api.js";
 import { after, find, make } from "./dom.js";
 import { asList, draw, fit, fits } from "./drawing.js";
 import { dismiss, inspect, spanOf } from "./inspector.js";
+import { fragmentOf, readFragment } from "./link.js";
 import { offeredWords, offerNext, offerSentences } from "./queue.js";
 import { showReadings } from "./readings.js";
 import { askSubtypes, exploring, inShort, subtypeOf } from "./subtypes.js";
@@ -24,10 +25,12 @@ const EXAMPLES = [
 const state = {
   models: new Map(), // what /models says, by name
   saves: false,
-  sentences: [], // what is shown of each: { tokens, parses, surprisal, beside, rank, brackets, past }
+  sentences: [], // what is shown of each: { tokens, written, parses, rank, known, surprisal, beside }
+  text: "", // that the sentences are of
   chosen: 0,
 };
 const decisions = new Map(); // by model and words: brackets and what they were before, kept while the text changes
+let linked = null; // what came with a link, until its text is parsed
 let asking = new AbortController();
 let shown = null; // the drawing that is at hand: { svg, tree, parse, walker }
 
@@ -42,7 +45,8 @@ async function readText() {
   const { signal } = asking;
   const text = find("text").value;
   fitText();
-  remember();
+  const decided = linked?.text === text ? linked.decided : null;
+  if (!decided) remember();
   find("explore").href = exploring(model());
   if (!text.trim()) {
     state.sentences = [];
@@ -53,17 +57,30 @@ async function readText() {
     const words = offeredWords(text);
     const asked = words ? { sentences: [words] } : { text };
     const { sentences } = await ask("parse", { ...asked, model: model().name }, signal);
-    state.sentences = sentences.map(asSentence);
+    state.sentences = sentences.map((parse, number) => asSentence(parse, text, decided?.get(number) ?? []));
+    state.text = text;
+    linked = null;
     state.chosen = Math.min(state.chosen, Math.max(0, sentences.length - 1));
+    remember();
     showAll();
     if (sentences.length) await lookCloser(signal);
   });
 }
 
-function asSentence(parse) {
+// `decided` is what a link says of the sentence, where nothing else is known of it.
+function asSentence(parse, text, decided) {
   const key = `${model().name} ${parse.tokens.join(" ")}`;
-  if (!decisions.has(key)) decisions.set(key, { brackets: [], past: [] });
-  return { tokens: parse.tokens, parses: [parse], rank: 0, known: decisions.get(key) };
+  if (!decisions.has(key)) {
+    const brackets = decided.filter(({ start, end }) => start < end && end <= parse.tokens.length);
+    decisions.set(key, { brackets, past: [] });
+  }
+  return { tokens: parse.tokens, written: asWritten(parse, text), parses: [parse], rank: 0, known: decisions.get(key) };
+}
+
+// A sentence as it stands in the text, of which places are counted in characters, not in their halves.
+function asWritten({ tokens, offsets }, text) {
+  if (!offsets?.length) return tokens.join(" ");
+  return [...text].slice(offsets[0][0], offsets[offsets.length - 1][1]).join("");
 }
 
 // What is asked of the chosen sentence alone.
@@ -126,7 +143,7 @@ function showAll() {
 function showSentences() {
   find("sentences").hidden = state.sentences.length < 2;
   const items = state.sentences.map((sentence, number) => {
-    const button = make("button", { type: "button", dir: "auto" }, sentence.tokens.join(" "));
+    const button = make("button", { type: "button", dir: "auto" }, sentence.written);
     if (number === state.chosen) button.setAttribute("aria-current", "true");
     button.addEventListener("click", () => choose(number));
     return make("li", {}, button);
@@ -277,12 +294,14 @@ function undo() {
 // Parses the sentence again under what is known of it.
 function again(place = 0) {
   current().beside = null;
+  remember();
   telling(async () => {
     try {
       await lookCloser();
     } catch (error) {
       if (error instanceof Refused) {
         current().known.brackets = current().known.past.pop() ?? [];
+        remember();
         showSentence();
       }
       throw error;
@@ -324,24 +343,22 @@ async function save() {
 
 // -- the link that holds it all
 
-function fragment() {
-  const parts = new URLSearchParams({ text: find("text").value, model: find("model").value });
-  if (find("beside").value) parts.set("beside", find("beside").value);
-  if (state.chosen) parts.set("sentence", state.chosen + 1);
-  return `#${parts}`;
-}
-
 function remember() {
-  history.replaceState(null, "", find("text").value.trim() ? fragment() : location.pathname);
+  const text = find("text").value;
+  const decided = text === state.text ? state.sentences.map(({ known }) => known.brackets) : [];
+  const held = { text, model: find("model").value, beside: find("beside").value, chosen: state.chosen, decided };
+  history.replaceState(null, "", text.trim() ? fragmentOf(held) : location.pathname);
 }
 
 function recall() {
-  const parts = new URLSearchParams(location.hash.slice(1));
-  if (state.models.has(parts.get("model"))) find("model").value = parts.get("model");
-  if (state.models.has(parts.get("beside"))) find("beside").value = parts.get("beside");
-  state.chosen = Math.max(0, Number(parts.get("sentence") ?? 1) - 1) || 0;
+  const held = readFragment(location.hash);
+  if (state.models.has(held.model)) find("model").value = held.model;
+  if (state.models.has(held.beside)) find("beside").value = held.beside;
+  state.chosen = held.chosen;
+  decisions.clear();
+  linked = held;
   const example = find("model").value === "english" ? EXAMPLES[0] : "";
-  find("text").value = parts.get("text") ?? example;
+  find("text").value = held.text ?? example;
   return readText();
 }
 
@@ -403,7 +420,7 @@ async function begin() {
     return make("li", {}, button);
   }));
   listen();
-  const hasText = new URLSearchParams(location.hash.slice(1)).has("text");
+  const hasText = readFragment(location.hash).text !== null;
   if (hasText || !told.queue) await recall();
   if (told.queue) {
     offerSentences((tokens) => write(tokens.join(" ")), telling);

@@ -2,18 +2,20 @@
 
 import { find, make } from "./dom.js";
 import { draw } from "./drawing.js";
-import { ALIKE, differences, nodesOf, percent, textOf } from "./trees.js";
+import { ALIKE, differences, nodesOf, percent, readsLeftwards, textOf } from "./trees.js";
 
 // `chosen(rank)` is called for the reading that is to be looked at.
 export function showReadings(parses, trees, current, chosen) {
   const items = parses.map((parse, rank) => reading(parse, rank, trees, rank === current, chosen));
   find("readings").querySelector("ol").replaceChildren(...items);
   find("readings").hidden = parses.length < 2;
+  find("order").hidden = parses.every(({ probability }, rank) => !rank || probability <= parses[rank - 1].probability);
 }
 
 function reading(parse, rank, trees, isCurrent, chosen) {
   const head = make("span", { className: "head" }, make("b", {}, percent(parse.probability)), meter(parse));
-  const apart = make("span", { className: "apart" }, inWords(rank, trees));
+  const dir = readsLeftwards(textOf(trees[rank])) ? "rtl" : "ltr"; // what is too long is cut at its end
+  const apart = make("span", { className: "apart", dir }, inWords(rank, trees));
   const button = make("button", { type: "button" }, head, thumb(rank, trees), apart);
   button.setAttribute("aria-pressed", String(isCurrent));
   button.addEventListener("click", () => {

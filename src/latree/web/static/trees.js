@@ -68,9 +68,10 @@ export const ALIKE = { nodes: new Set(), branches: new Set() };
 const LEFTWARDS = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;
 const LETTER = /\p{L}/u;
 
-// Whether the first letter is of a script that is written from right to left.
-export function readsLeftwards(text) {
-  return LEFTWARDS.test(text.match(LETTER)?.[0] ?? "");
+// Whether the first letter is of a script that is written from right to left; what has no letters goes with the rest.
+export function readsLeftwards(text, rest = false) {
+  const letter = text.match(LETTER)?.[0];
+  return letter === undefined ? rest : LEFTWARDS.test(letter);
 }
 
 export function percent(probability) {
