@@ -25,6 +25,7 @@ Names are imported when they are first used, so that `import latree` stays cheap
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -121,7 +122,8 @@ _HOME = {
     "tag": "kinds.english",
     "tokenize": "text.sentences",
 }
-__all__ = [*_HOME]
+_NEEDS = {"NeuralParser": "torch", "NeuralTagger": "torch"}  # libraries that need not be there
+__all__ = [name for name in _HOME if name not in _NEEDS or find_spec(_NEEDS[name])]
 
 
 def __getattr__(name: str) -> Any:

@@ -98,7 +98,7 @@ def model_class(name: str) -> type[Model]:
     """The class of the models that model files call so."""
     kind = kind_named(name)
     if not kind.is_usable:
-        raise LatreeError(f"a {kind.name} needs {kind.needs}; install it with: pip install 'latree[{kind.name}]'")
+        raise LatreeError(f"{kind.name} needs {kind.needs}; install it with: pip install 'latree[{kind.name}]'")
     chosen: type[Model] = at_place(kind.places()[name])
     return chosen
 

@@ -16,7 +16,15 @@ from latree.inference.forest import PASS, Forest, P
 from latree.inference.gaussian.mixtures import Components, Mixtures, laid_out
 from latree.inference.grammar import Grammar
 from latree.inference.potentials import NO_POTENTIALS, Potentials
-from latree.kinds.neural.network import SpanPlaces
+
+
+class SpanPlaces(NamedTuple):
+    """Spans of sentences laid end to end, as places among all words; where one touches an end of its sentence, -1."""
+
+    before: Longs  # [spans] the word before it
+    first: Longs
+    last: Longs
+    after: Longs  # [spans] the word after it
 
 
 class WordRules(NamedTuple):

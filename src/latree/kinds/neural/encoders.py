@@ -12,12 +12,17 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
+from latree.errors import LatreeError
 from latree.files import Arrays, Header, pack_strings, unpack_strings
 from latree.kinds.neural import NeuralOptions
+
+try:
+    import torch
+    from torch import Tensor, nn
+    from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
+except ImportError:
+    raise LatreeError("this needs torch; install it with: pip install 'latree[neural]'") from None
 
 Sentences = Sequence[Sequence[str]]
 PAD, UNKNOWN = 0, 1  # the first numbers of every vocabulary

@@ -14,10 +14,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from latree.arrays import Floats, Longs
+from latree.arrays import Floats
 from latree.errors import LatreeError
 from latree.inference.gaussian.mixtures import Mixtures
 from latree.kinds.neural import NeuralOptions
+from latree.kinds.neural.anchored import SpanPlaces
 from latree.kinds.neural.encoders import Encoder, Sentences
 
 WIDEST = 2.0  # log standard deviations of words lie between -2 and 2
@@ -30,15 +31,6 @@ class Context(NamedTuple):
     words: Tensor  # [words, tags, 1 + dim + 1] log weight, mean and log deviation under each tag
     after: Tensor  # [words, hidden] what stands after each word, read forwards
     before: Tensor  # [words, hidden] what stands before each word, read backwards
-
-
-class SpanPlaces(NamedTuple):
-    """Spans of sentences laid end to end, as places among all words; where one touches an end of its sentence, -1."""
-
-    before: Longs  # [spans] the word before it
-    first: Longs
-    last: Longs
-    after: Longs  # [spans] the word after it
 
 
 class Network(nn.Module):

@@ -48,6 +48,7 @@ class Pretrained(Encoder):
         )
         self.top = nn.TransformerEncoder(layer, options.layers, enable_nested_tensor=False)
         self.room = int(getattr(body.config, "max_position_embeddings", 512)) - 2
+        self.marks = self._marks()
 
     @classmethod
     def found(cls, options: NeuralOptions) -> Pretrained:
@@ -90,7 +91,7 @@ class Pretrained(Encoder):
 
     def _windows(self, words: Sequence[str]) -> Iterator[tuple[list[int], list[int]]]:
         """The pieces of a sentence between the tokeniser's marks, and where each of its words has its last piece."""
-        begin, end = self._marks()
+        begin, end = self.marks
         ids, last = [*begin], list[int]()
         for pieces in self._pieces(words):
             if last and len(ids) + len(pieces) + len(end) > self.room:

@@ -20,9 +20,9 @@ from latree.inference.gaussian.mixtures import Mixtures
 from latree.inference.gaussian.seen import Seen, infer_seen
 from latree.inference.gaussian.slots import slot_forest
 from latree.inference.potentials import NO_POTENTIALS
-from latree.kinds.neural.anchored import SpanEdges, WordRules, span_places
+from latree.kinds.neural.anchored import SpanEdges, SpanPlaces, WordRules, span_places
 from latree.kinds.neural.encoders import kept_arrays, load_arrays, state_arrays
-from latree.kinds.neural.network import Context, Network, SpanPlaces, as_array, device_named
+from latree.kinds.neural.network import Context, Network, as_array, device_named
 from latree.kinds.neural.occurrences import Occurrences
 from latree.kinds.pruned import LOG_P, Example, GradientTrainee, by_length
 from latree.learning.loop import Progress, Score, Watch
