@@ -37,6 +37,7 @@ from latree.inference.gaussian.sweeps import GaussianInference
 from latree.inference.gaussian.unmerged import UnmergedForest
 from latree.inference.potentials import Potentials
 from latree.inference.sequences import Lattice, Sums
+from latree.kinds.continuous import ContinuousModel
 from latree.kinds.gm_lveg import GmLvegOptions
 from latree.kinds.gm_lveg.generative import Normaliser
 from latree.kinds.gm_lveg.start import Cube, Start, from_subtypes, from_treebank, make_components
@@ -64,7 +65,7 @@ class GaussianReading(SpanReading):
     factors: Floats  # [words, tags] logs of what words weigh beside these rules
 
 
-class GaussianModel(SpanModel):
+class GaussianModel(SpanModel, ContinuousModel):
     """Mixed into a parser or a tagger."""
 
     own_name = "mixtures"
@@ -186,16 +187,7 @@ class GaussianModel(SpanModel):
         potentials = self.potentials(forest, reading).on_edges(forest)
         return log_z_seen(self._seen(forest, reading), self.components, self.mixtures, limit, potentials)
 
-    def _draw(self, forest: Forest, reading: GaussianReading, rng: np.random.Generator) -> list[int]:
-        raise LatreeError("continuous subtypes cannot be gone through one by one; trees are drawn from other kinds")
-
-    def viterbi_scores(self, forest: Forest, reading: GaussianReading) -> Floats:
-        raise LatreeError("continuous subtypes have no single best derivation; use another objective")
-
     # -- size
-
-    def subtype_counts(self) -> None:
-        """A category has a space of subtypes: there are none to count."""
 
     def complexity(self) -> Longs:
         """[symbols] all numbers of the rules' components: a weight, and at each port with a vector the mean and the
@@ -308,7 +300,7 @@ class GmLveg(GaussianModel, PrunedParser):
 
     def _drawn_tree(self, rng: np.random.Generator) -> Node:
         if self.normaliser is None:
-            raise LatreeError("only mixtures that were trained with --generative are a distribution over sentences")
+            raise LatreeError("sentences can be drawn only from mixtures that were trained with --generative")
         if self._mixture_drawer is None or self._mixture_drawer[0] is not self.mixtures:
             mass = self.normaliser.settle(self.components, self.mixtures)
             drawer = MixtureDrawer(self.grammar, self.components, mass, self.lexical.spell)

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latree.arrays import Floats, Ints, Longs
-from latree.errors import LatreeError
 from latree.files import Arrays, Header, ModelFile, part_of
 from latree.inference.forest import Forest
 from latree.inference.gaussian.mixtures import Mixtures, no_statistics
@@ -32,6 +31,7 @@ from latree.inference.gaussian.slots import SlotForest, slot_forest
 from latree.inference.gaussian.sweeps import GaussianInference, gaussian_infer, gaussian_log_z
 from latree.inference.potentials import Potentials
 from latree.inference.sequences import Lattice, Sums
+from latree.kinds.continuous import ContinuousModel
 from latree.kinds.gm_lveg.start import from_treebank
 from latree.kinds.hmm.model import Hmm
 from latree.kinds.lvg.model import Lvg
@@ -41,7 +41,7 @@ from latree.kinds.neural.encoders import Encoder, kept_arrays, load_arrays, make
 from latree.kinds.neural.network import Context, Network, as_array
 from latree.kinds.neural.occurrences import Occurrences
 from latree.kinds.neural.training import Batch, Epochs, parser_batch, tagger_batch
-from latree.kinds.pruned import Example, PrunedModel, PrunedParser, PrunedReading, PrunedTagger
+from latree.kinds.pruned import Example, PrunedParser, PrunedReading, PrunedTagger
 from latree.kinds.span_features import places
 from latree.learning.loop import Training, train
 
@@ -57,7 +57,7 @@ class ContextReading(PrunedReading):
         return [part.tolist() for part in np.split(self.word, np.flatnonzero(self.place == 0)[1:])]
 
 
-class ContextModel(PrunedModel):
+class ContextModel(ContinuousModel):
     """Mixed into a parser or a tagger."""
 
     own_name = "potentials"
@@ -129,16 +129,7 @@ class ContextModel(PrunedModel):
         seen, rules, weights, potentials = self._placed(forest, reading)
         return gaussian_log_z(seen, rules.components, weights, potentials=potentials)
 
-    def _draw(self, forest: Forest, reading: ContextReading, rng: np.random.Generator) -> list[int]:
-        raise LatreeError("continuous subtypes cannot be gone through one by one; trees are drawn from other kinds")
-
-    def viterbi_scores(self, forest: Forest, reading: ContextReading) -> Floats:
-        raise LatreeError("continuous subtypes have no single best derivation; use another objective")
-
     # -- size
-
-    def subtype_counts(self) -> None:
-        """A category has a space of subtypes: there are none to count."""
 
     def complexity(self) -> Longs:
         """[symbols] all numbers of the rules: a weight, and at each port a mean and a deviation; not the encoder's."""
