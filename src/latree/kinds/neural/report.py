@@ -47,7 +47,8 @@ class InContext(ModelReport[ContextModel]):
     def section(self, symbol: int) -> Section:
         """Tell of the rules, and draw the map of a tag."""
         blocks = (*flow(self._rules(symbol), "rules"), *self._map(symbol))
-        return Section(self.name(symbol), place_of(symbol), self.about(symbol, f"{self.size(symbol)} rules"), blocks)
+        size = f"{self.size(symbol)} rules" if self.size(symbol) else ""  # a parser's tags have none
+        return Section(self.name(symbol), place_of(symbol), self.about(symbol, size), blocks)
 
     def _rules(self, symbol: int) -> Figures[Inline]:
         """The heaviest rules, with their shares of the weight."""
