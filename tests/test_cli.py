@@ -156,9 +156,9 @@ def test_train_gm_lveg(tmp_path: Path) -> None:
     assert done("parse", "-m", path, stdin="the girl sees a letter .\n").lines[0].startswith("(ROOT (")
     assert done("parse", "-m", path, "--alone", stdin="the girl sees a letter .\n").lines[0].startswith("(ROOT (")
     wrong = latree("parse", "-m", model("pcfg"), "--alone", stdin="the girl sees a letter .\n")
-    assert (wrong.code, wrong.err) == (1, "latree: --alone is for gm-lveg; this is a pcfg\n")
+    assert (wrong.code, wrong.err) == (1, "latree: --alone is for gm-lveg, neural; this is a pcfg\n")
     wrong = latree("tag", "-m", model("hmm"), "--alone", stdin="the girl sees a letter .\n")
-    assert (wrong.code, wrong.err) == (1, "latree: --alone is for gm-lveg; this is a hmm\n")
+    assert (wrong.code, wrong.err) == (1, "latree: --alone is for gm-lveg, neural; this is a hmm\n")
     wrong = latree("train", "gm-lveg", part, "--subtypes", "4", "-o", path)
     assert wrong.code == 2
     assert "--subtypes is for lvg, lvg-d; gm-lveg has no use for it" in " ".join(wrong.err.split())

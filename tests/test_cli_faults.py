@@ -120,10 +120,10 @@ def test_conllu_for_a_parser_and_columns_from_a_pipe(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["train", "lvgx", toy("dev"), "-o", "m"], "lvgx"),
-        (["train", "hmm", toy("dev"), "-o", "m", "--vertical", "2"], "lvg-d, pcfg; hmm has no use for it"),
+        (["train", "hmm", toy("dev"), "-o", "m", "--vertical", "2"], "lvg-d, neural, pcfg; hmm has no use for it"),
         (
             ["train", "pcfg", toy("dev"), "-o", "m", "--column", "xpos"],
-            "--column is for gm-lveg, hmm, lvg, lvg-d; pcfg",
+            "--column is for gm-lveg, hmm, lvg, lvg-d, neural; pcfg",
         ),
         (["train", "pcfg", toy("dev")], "--output"),
         (["parse", "--jobs", "0"], "--jobs"),

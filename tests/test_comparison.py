@@ -43,7 +43,7 @@ from latree.text.tree import Tree
 from tests.command import done, latree, model, toy_trees, write_conllu
 from tests.pages import EVIL, Reader
 
-NO_PRODUCT = "a pcfg cannot be multiplied; these kinds can: gm-lveg, lvg, lvg-d"
+NO_PRODUCT = "a pcfg cannot be multiplied; these kinds can: gm-lveg, lvg, lvg-d, neural"
 QUICK = LvgOptions(split_iterations=4, merge_iterations=3, smooth_iterations=2)
 K = 10
 
