@@ -134,6 +134,7 @@ class Epochs(GradientTrainee):
 
     unit = "epoch"
     model: Any
+    threads: int | None = None  # that torch had before
 
     @property
     def steps(self) -> int:
@@ -162,7 +163,12 @@ class Epochs(GradientTrainee):
         self.rates = [group["lr"] for group in self.optimizer.param_groups]
 
     def open(self, jobs: Jobs) -> None:
+        self.threads = torch.get_num_threads()
         torch.set_num_threads(jobs if isinstance(jobs, int) else 1)
+
+    def close(self) -> None:
+        if self.threads is not None:
+            torch.set_num_threads(self.threads)
 
     def step(self, number: int, rng: np.random.Generator, watch: Watch) -> Progress:
         total, sentences, batches = 0.0, 0, self.batches
@@ -192,7 +198,7 @@ class Epochs(GradientTrainee):
         now = {f"now.{name}": array for name, array in state_arrays(self.model.network).items()}
         moments = self.optimizer.state_dict()["state"]
         return now | {
-            f"adam.{number}.{name}": np.asarray(value)
+            f"adam.{number}.{name}": value.cpu().numpy()
             for number, parts in moments.items()
             for name, value in parts.items()
         }
