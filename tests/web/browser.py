@@ -79,6 +79,10 @@ class Page:
         """The phrase with this label and these words."""
         return self.all("#figures figure:first-child .phrase")[self.labels().index(label)]
 
+    def choose(self, label: str) -> None:
+        """Click on a phrase; one that is drawn anew in between is looked for again."""
+        self.until(lambda: self.phrase(label).click() or True)
+
     def press(self, *keys: str) -> None:
         """Press keys where the focus is."""
         self.driver.switch_to.active_element.send_keys(*keys)

@@ -30,7 +30,7 @@ def with_the_panel(page: Page) -> None:
     page.one("#model option[value=split]").click()
     page.type(WALKS)
     page.until(lambda: page.run("document.querySelector('#figures .phrase').focus()") or "sure" in page.text("#told"))
-    page.phrase("NP: the lamp").click()
+    page.choose("NP: the lamp")
     page.until(lambda: page.text("#subtype"))
 
 
