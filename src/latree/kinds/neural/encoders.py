@@ -123,6 +123,14 @@ class Scratch(Encoder):
         return (seen * (letters != PAD)[:, None]).amax(2)  # a word is the same beside longer ones
 
 
+def find_encoder(options: NeuralOptions) -> None:
+    """Look for the encoder that the options ask for; that it cannot be had is told before anything is trained."""
+    if not options.from_scratch:
+        from latree.kinds.neural.pretrained import folder_of
+
+        folder_of(options.encoder)
+
+
 def make_encoder(options: NeuralOptions, sentences: Sentences) -> Encoder:
     """The encoder that the options ask for, before training."""
     if options.from_scratch:

@@ -37,8 +37,15 @@ from latree.kinds.hmm.model import Hmm
 from latree.kinds.lvg.model import Lvg
 from latree.kinds.neural import NeuralOptions
 from latree.kinds.neural.anchored import SpanEdges, WordRules, span_places
-from latree.kinds.neural.encoders import Encoder, kept_arrays, load_arrays, make_encoder, restore_encoder
-from latree.kinds.neural.network import Context, Network, as_array
+from latree.kinds.neural.encoders import (
+    Encoder,
+    find_encoder,
+    kept_arrays,
+    load_arrays,
+    make_encoder,
+    restore_encoder,
+)
+from latree.kinds.neural.network import Context, Network, as_array, device_named
 from latree.kinds.neural.occurrences import Occurrences
 from latree.kinds.neural.training import Batch, Epochs, parser_batch, tagger_batch
 from latree.kinds.pruned import Example, PrunedParser, PrunedReading, PrunedTagger
@@ -74,6 +81,8 @@ class ContextModel(ContinuousModel):
 
     def learn(self, data: list[Any], training: Training) -> None:
         """Adam on log P(T | w)."""
+        find_encoder(self.options)
+        device_named(self.options.device)
         train(Epochs(self, data), training, self.options.seed)
 
     def make_network(self, examples: Sequence[Example], rng: np.random.Generator) -> Network:
