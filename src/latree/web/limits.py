@@ -13,9 +13,7 @@ class Limits:
     sentences: int = 500  # of a request
     words: int = 150  # of a sentence: a parse takes some 20 ms for 20 words, a second for this many
     surprisal_words: int = 60  # of a sentence: nothing is pruned there, and these take some two seconds
-    exact_words: int = (
-        40  # of a sentence whose k best trees are exact: of 80 words, these may take minutes and gigabytes
-    )
+    exact_words: int = 40  # of a sentence whose k best trees are exact: of 80, these may take minutes and gigabytes
     least: float = 1e-4  # probability of what /posteriors lists: a tenth of it takes twice as long
     brackets: int = 300  # known of a sentence
     kbest: int = 50  # trees of a sentence

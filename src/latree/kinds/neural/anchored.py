@@ -60,8 +60,10 @@ class WordRules(NamedTuple):
         """A gradient by all weights as those by the rules' and by the words'."""
         words = np.zeros((self.entries, 2 + slope.mean.shape[1]))
         used = len(self.entry)
-        words[self.entry] = np.concatenate([slope.log_rho[-used:, None], slope.mean[-used:], slope.log_sd[-used:]], 1)
-        return Mixtures(*(part[: len(part) - used] for part in slope)), words
+        cuts = [len(part) - used for part in slope]
+        log_rho, mean, log_sd = (part[cut:] for part, cut in zip(slope, cuts, strict=True))
+        words[self.entry] = np.concatenate([log_rho[:, None], mean, log_sd], 1)
+        return Mixtures(*(part[:cut] for part, cut in zip(slope, cuts, strict=True))), words
 
 
 class SpanEdges(NamedTuple):

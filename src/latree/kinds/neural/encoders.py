@@ -36,7 +36,7 @@ class Encoder(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, sentences: Sentences) -> Tensor:
-        """[sentences, words of the longest, width]."""
+        """Read sentences: [sentences, words of the longest, width], whatever stands where a shorter one has ended."""
 
     @abstractmethod
     def parts(self) -> tuple[Header, Arrays]:

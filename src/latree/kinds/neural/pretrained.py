@@ -32,6 +32,7 @@ except ImportError:
 logging.disable_progress_bar()
 
 _TEXT = {"``": '"', "''": '"', "-LCB-": "{", "-RCB-": "}", "-LSB-": "[", "-RSB-": "]"}  # what treebanks write for signs
+_OF_THE_MACHINE = ("_name_or_path", "transformers_version")  # in a transformer's configuration; no part of a model
 _NEEDED = ("config.json", "tokenizer.json")
 HEADS = 6
 
@@ -69,7 +70,8 @@ class Pretrained(Encoder):
 
     def parts(self) -> tuple[Header, Arrays]:
         tokenizer = np.frombuffer(self.tokenizer.to_str().encode(), np.uint8)
-        return {"config": self.body.config.to_dict()}, {"tokenizer": tokenizer}
+        config = {name: value for name, value in self.body.config.to_dict().items() if name not in _OF_THE_MACHINE}
+        return {"config": config}, {"tokenizer": tokenizer}
 
     def forward(self, sentences: Sentences) -> Tensor:
         lengths = [len(words) for words in sentences]
