@@ -1,7 +1,8 @@
 """Where the numbers of a network stand in a forest: words at lexical entries, spans at the edges that make phrases.
 
 A node of a tree is made by one edge with a rule.  So the weight of a symbol over a span stands on all edges that make
-it, and counts once for every node.  A word under a tag is a lexical rule of its own, with one Gaussian.
+it, and counts once for every node.  A word under a tag is a lexical rule of its own, with one Gaussian (Zhao, Zhang &
+Tu 2018, eqn 4 with K = 1).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A step reads a batch of sentences, puts what the network makes of them into the gold forests and into all of what the
 pruner leaves, and sums both exactly.  The gradient by every weight is what is expected in the gold trees less what is
-expected in all; from there on it goes back through the network.
+expected in all (Zhao, Zhang & Tu 2018, eqns 11 and 25); from there on it goes back through the network.
 """
 
 from __future__ import annotations
