@@ -1,10 +1,11 @@
 """Hostile clients of `latree serve`, all at once, and one that is not: what they are answered, and in what memory.
 
-    python -m bench.hostile [--requests 10000] [--schemathesis schemathesis] [-m MODEL]
+    python -m bench.hostile [--requests 10000] [--passes 1] [--schemathesis schemathesis] [-m MODEL]
 
 Schemathesis, a program that is best installed in an environment of its own, makes random requests by the server's
 /openapi.json, right and wrong ones.  Beside it heads of requests come byte by byte and never end, bodies are far too
-large, and JSON is broken; and somebody asks for a tree every second, who must get it.
+large, and JSON is broken; and somebody asks for a tree every second, who must get it.  With several passes the same
+server gets other random requests in each: memory that grows for good is told from tables that are made once.
 """
 
 from __future__ import annotations
@@ -107,9 +108,9 @@ async def watch(server: Server, sizes: list[float]) -> None:
         await asyncio.sleep(1)
 
 
-async def fuzz(program: str, port: int, requests: int) -> str:
+async def fuzz(program: str, port: int, requests: int, seed: int) -> str:
     """Have schemathesis send requests; what it found, in its words."""
-    options = f"--phases fuzzing --mode all --seed 0 --workers 2 --no-color --max-examples {requests // POSTED}"
+    options = f"--phases fuzzing --mode all --seed {seed} --workers 2 --no-color --max-examples {requests // POSTED}"
     checks = "--checks not_a_server_error,response_schema_conformance,content_type_conformance --continue-on-failure"
     address = f"http://127.0.0.1:{port}/openapi.json"
     ran = await asyncio.create_subprocess_exec(
@@ -119,12 +120,12 @@ async def fuzz(program: str, port: int, requests: int) -> str:
     return told.decode()
 
 
-async def campaign(server: Server, program: str, requests: int) -> None:
+async def campaign(server: Server, program: str, requests: int, seed: int) -> None:
     counts, waited, sizes = Counts(), list[float](), list[float]()
     hostile = [again(slowly, server.port, counts) for _ in range(SLOW)]
     hostile += [again(hugely, server.port, counts), again(brokenly, server.port, counts)]
     beside = [asyncio.ensure_future(one) for one in (*hostile, bystander(server.port, waited), watch(server, sizes))]
-    told = await fuzz(program, server.port, requests)
+    told = await fuzz(program, server.port, requests, seed)
     over = [one for one in beside if one.done()]
     for one in beside:
         one.cancel()
@@ -134,7 +135,8 @@ async def campaign(server: Server, program: str, requests: int) -> None:
         print(f"{what:30} {count:6d}")
     print(f"trees meanwhile {len(waited)}: {sorted(waited)[len(waited) // 2]:.2f} s, at most {max(waited):.2f} s")
     parts = [max(sizes[k * len(sizes) // 4 : (k + 1) * len(sizes) // 4]) for k in range(4)]
-    print(f"memory, the most in each quarter of {len(sizes)} s: {', '.join(f'{size:.0f}' for size in parts)} MB")
+    most = ", ".join(f"{size:.0f}" for size in parts)
+    print(f"memory, the most in each quarter of {len(sizes)} s: {most} MB, at the end {sizes[-1]:.0f}", flush=True)
 
 
 def statuses(server: Server) -> Counter[int]:
@@ -150,11 +152,13 @@ def statuses(server: Server) -> Counter[int]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--requests", type=int, default=10_000)
+    parser.add_argument("--passes", type=int, default=1)
     parser.add_argument("--schemathesis", default="schemathesis", help="the program, by its name or path")
     parser.add_argument("-m", "--model")
     given = parser.parse_args()
     with serving(given.model) as server:
-        asyncio.run(campaign(server, given.schemathesis, given.requests))
+        for seed in range(given.passes):
+            asyncio.run(campaign(server, given.schemathesis, given.requests, seed))
         counted = statuses(server)
     print(f"answered {sum(counted.values())}:", ", ".join(f"{count} x {one}" for one, count in sorted(counted.items())))
     unstated = sum(count for one, count in counted.items() if one >= 500 and one not in STATED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from sys import getsizeof
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 Row = tuple[NDArray[Any], ...]  # one or several arrays, of the same lengths for all words
 
 MOST_BYTES = 1 << 26
-ROW_BYTES = 400  # of a row beside its numbers: the arrays, the key and its place
+ROW_BYTES = 400  # of a row beside its numbers and its word: the arrays, the key and its place
 
 
 class KeptRows:
@@ -30,7 +31,7 @@ class KeptRows:
                 self._rows.clear()
                 self._bytes = 0
             self._rows[word, first] = row
-            self._bytes += ROW_BYTES + sum(part.nbytes for part in row)
+            self._bytes += ROW_BYTES + getsizeof(word) + sum(part.nbytes for part in row)
         return row
 
     def of(self, sentences: Iterable[Sequence[str]]) -> list[NDArray[Any]]:
