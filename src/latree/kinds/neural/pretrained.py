@@ -10,16 +10,18 @@ import importlib.util
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
 from latree.errors import LatreeError
 from latree.files import Arrays, Header
 from latree.kinds.neural import NeuralOptions
+from latree.kinds.neural.eight_bits import EightBitLayers, with_eight_bits
 from latree.kinds.neural.encoders import Encoder, Sentences
 
 try:
@@ -35,10 +37,15 @@ _TEXT = {"``": '"', "''": '"', "-LCB-": "{", "-RCB-": "}", "-LSB-": "[", "-RSB-"
 _OF_THE_MACHINE = ("_name_or_path", "transformers_version")  # in a transformer's configuration; no part of a model
 _NEEDED = ("config.json", "tokenizer.json")
 HEADS = 6
+STEP = 8  # beside training, sentences are filled up to a multiple of so many words and pieces
+
+Window = tuple[list[int], list[int]]  # pieces that are read together, and where each word has its last one
 
 
 class Pretrained(Encoder):
-    """A word's vector is that of its last piece."""
+    """A word's vector is that of its last piece.  Beside training, a CPU reads with eight bits."""
+
+    eight_bits = True
 
     def __init__(self, options: NeuralOptions, body: Any, tokenizer: Any) -> None:
         super().__init__()
@@ -50,6 +57,23 @@ class Pretrained(Encoder):
         self.top = nn.TransformerEncoder(layer, options.layers, enable_nested_tensor=False)
         self.room = int(getattr(body.config, "max_position_embeddings", 512)) - 2
         self.marks = self._marks()
+        self._readers: list[tuple[Any, Any]] = []  # body and top with eight bits, when they have been asked for
+        self.register_load_state_dict_post_hook(lambda *_: self._readers.clear())
+
+    def train(self, mode: bool = True) -> Self:
+        self._readers.clear()  # of weights that are about to change, or have changed
+        super().train(mode)
+        return self
+
+    def readers(self) -> tuple[Any, Any]:
+        """The transformer and the layers on top, as they read fastest."""
+        weight = next(self.body.parameters())
+        if self.training or not self.eight_bits or weight.device.type != "cpu" or weight.dtype != torch.float32:
+            return self.body, self.top
+        readers = self._readers
+        if not readers:  # another thread may make the same meanwhile
+            readers.append((with_eight_bits(self.body), EightBitLayers(self.top)))
+        return readers[0]
 
     @classmethod
     def found(cls, options: NeuralOptions) -> Pretrained:
@@ -74,24 +98,41 @@ class Pretrained(Encoder):
         return {"config": config}, {"tokenizer": tokenizer}
 
     def forward(self, sentences: Sentences) -> Tensor:
+        body, layers = self.readers()
+        vectors = self._read(body, [window for words in sentences for window in self._windows(words)])
         lengths = [len(words) for words in sentences]
-        vectors = pad_sequence(list(self._read(sentences).split(lengths)), batch_first=True)
-        place = torch.arange(max(lengths), device=vectors.device)
-        beyond = place[None, :] >= torch.tensor(lengths, device=vectors.device)[:, None]
-        top: Tensor = self.top(vectors, src_key_padding_mask=beyond)
-        return top
+        apart, made = vectors.split(lengths), dict[int, Tensor]()
+        for group in self._together(lengths):
+            padded, present = _padded([apart[k] for k in group], self._filled(lengths[group[0]]))
+            seen = layers(padded, src_key_padding_mask=~present)
+            made |= {k: seen[row, : lengths[k]] for row, k in enumerate(group)}
+        return pad_sequence([made[k] for k in range(len(sentences))], batch_first=True)
 
-    def _read(self, sentences: Sentences) -> Tensor:
-        """[all words, width] what the transformer makes of them; a sentence of many pieces is read in windows."""
-        windows = [window for words in sentences for window in self._windows(words)]
-        device = self.body.device
-        pieces = pad_sequence([torch.tensor(ids) for ids, _ in windows], batch_first=True).to(device)
-        present = pad_sequence([torch.ones(len(ids), dtype=torch.long) for ids, _ in windows], batch_first=True)
-        seen: Tensor = self.body(input_ids=pieces, attention_mask=present.to(device)).last_hidden_state
-        row = torch.tensor([k for k, (_, last) in enumerate(windows) for _ in last], device=device)
-        return seen[row, torch.tensor([place for _, last in windows for place in last], device=device)]
+    def _read(self, body: Any, windows: Sequence[Window]) -> Tensor:
+        """[all words, width] what the transformer makes of the last piece of each."""
+        made: dict[int, Tensor] = {}
+        for group in self._together([len(ids) for ids, _ in windows]):
+            ids = [torch.tensor(windows[k][0], device=self.body.device) for k in group]
+            pieces, present = _padded(ids, min(self._filled(len(ids[0])), self.room))
+            seen = body(input_ids=pieces, attention_mask=present.long()).last_hidden_state
+            made |= {k: seen[row, windows[k][1]] for row, k in enumerate(group)}
+        return torch.cat([made[k] for k in range(len(windows))])
 
-    def _windows(self, words: Sequence[str]) -> Iterator[tuple[list[int], list[int]]]:
+    def _together(self, lengths: Sequence[int]) -> list[list[int]]:
+        """Which are read in one go: all in training; else those that are filled up to the same length by themselves,
+        so that what is made of one does not depend on others."""
+        if self.training:
+            return [list(range(len(lengths)))]
+        groups: dict[int, list[int]] = {}
+        for k, length in enumerate(lengths):
+            groups.setdefault(self._filled(length), []).append(k)
+        return list(groups.values())
+
+    def _filled(self, length: int) -> int:
+        """The length that something of this length is filled up to at least."""
+        return 0 if self.training else -(-length // STEP) * STEP
+
+    def _windows(self, words: Sequence[str]) -> Iterator[Window]:
         """The pieces of a sentence between the tokeniser's marks, and where each of its words has its last piece."""
         begin, end = self.marks
         ids, last = [*begin], list[int]()
@@ -118,6 +159,15 @@ class Pretrained(Encoder):
         encoded = self.tokenizer.encode(["a"], is_pretokenized=True)
         words = [k for k, word in enumerate(encoded.word_ids) if word is not None]
         return encoded.ids[: words[0]], encoded.ids[words[-1] + 1 :]
+
+
+def _padded(rows: Sequence[Tensor], least: int) -> tuple[Tensor, Tensor]:
+    """Some rows filled up with zeros to the same length, at least this, and which places are theirs."""
+    lengths = torch.tensor([len(row) for row in rows], device=rows[0].device)
+    filled = pad_sequence(list(rows), batch_first=True)
+    more = max(least - filled.shape[1], 0)
+    filled = functional.pad(filled, (0, 0) * (filled.dim() - 2) + (0, more))
+    return filled, torch.arange(filled.shape[1], device=lengths.device) < lengths[:, None]
 
 
 def _as_text(word: str) -> str:
