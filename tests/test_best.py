@@ -12,10 +12,12 @@ from latree.best.plans import MARGIN, ParserPlan, Step, TaggerPlan
 from latree.best.search import Search
 from latree.best.trials import Outcome, Trial
 from latree.data import toy
+from latree.kinds.registry import Kind
 from latree.text.tree import Tree
 from tests.command import latree, toy_trees
 
 ROUNDS: dict[str, Any] = {"unit": "round", "kept": 3, "scores": [1.0, 2.0, 3.0, 2.0]}
+TIME = 60.0  # seconds; too few for an encoder
 PARTED = [Tree("S", [Tree(f"N-{case}", word="a"), Tree(f"V-{case}", word="b")]) for case in "ABCD"]
 
 
@@ -36,18 +38,23 @@ def after(plan: ParserPlan, **scores: float) -> dict[str, Outcome]:
 
 
 def test_a_parser_begins_with_as_many_rounds_as_help() -> None:
-    assert [step.trial for step in ParserPlan(PARTED).steps({}, ())] == [Trial("first", "lvg", {"rounds": "auto"})]
+    assert [step.trial for step in ParserPlan(PARTED, TIME).steps({}, ())] == [
+        Trial("first", "lvg", {"rounds": "auto"})
+    ]
 
 
 def test_parts_of_tags_are_tried_where_there_are_any() -> None:
-    names = [[step.trial.name for step in plan.steps(after(plan), ())] for plan in map(ParserPlan, (PARTED, []))]
+    names = [
+        [step.trial.name for step in plan.steps(after(plan), ())]
+        for plan in (ParserPlan(PARTED, TIME), ParserPlan([], TIME))
+    ]
     assert "parts of tags" in names[0]
     assert "parts of tags" not in names[1]
 
 
 @pytest.mark.parametrize(("gain", "taken"), [(MARGIN + 0.01, True), (MARGIN - 0.01, False), (-1.0, False)])
 def test_a_setting_must_be_better_by_a_margin(gain: float, taken: bool) -> None:
-    plan = ParserPlan(PARTED)
+    plan = ParserPlan(PARTED, TIME)
     done = after(plan, parts_of_tags=80.0 + gain)
     seeds = [step.trial for step in plan.steps(done, ()) if step.trial.name.startswith("seed")]
     assert {trial.changes.get("fine", "none") for trial in seeds} == {"auto" if taken else "none"}
@@ -56,7 +63,7 @@ def test_a_setting_must_be_better_by_a_margin(gain: float, taken: bool) -> None:
 
 
 def test_members_wait_for_settings_that_are_tried() -> None:
-    plan = ParserPlan(PARTED)
+    plan = ParserPlan(PARTED, TIME)
     steps = list(plan.steps(after(plan), ["parents"]))
     assert not [step for step in steps if step.trial.name.startswith("seed")]
     steps = list(plan.steps(after(plan, seed_1=79.0), []))  # and settings come no more when members were begun
@@ -64,14 +71,14 @@ def test_members_wait_for_settings_that_are_tried() -> None:
 
 
 def test_what_prunes_is_there_before() -> None:
-    plan = ParserPlan([])
+    plan = ParserPlan([], TIME)
     for done in (after(plan), after(plan, seed_1=79.0)):
         for step in plan.steps(done, ()):
             assert step.trial.pruner is None or step.trial.pruner in done
 
 
 def test_vectors_come_first_and_then_those_of_other_seeds() -> None:
-    plan = ParserPlan([])
+    plan = ParserPlan([], TIME)
     done = after(plan, vectors_0=81.0, seed_1=79.0)
     trials = {step.trial.name: step.trial for step in plan.steps(done, ())}
     assert list(trials)[:2] == ["first", "vectors 0"]
@@ -79,8 +86,25 @@ def test_vectors_come_first_and_then_those_of_other_seeds() -> None:
     assert "vectors 2" not in trials
 
 
+@pytest.mark.parametrize(("seconds", "epochs"), [(TIME, None), (600.0, 14), (6000.0, 25)])
+def test_an_encoder_has_as_many_epochs_as_there_is_time_for(
+    seconds: float, epochs: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Kind, "is_usable", True)
+    plan = ParserPlan([], seconds)
+    done = after(plan)
+    found = {step.trial.name: step.trial for step in plan.steps(done, ())}
+    assert ("context" in found) == (epochs is not None)
+    if epochs is not None:
+        trial = found["context"]
+        assert (trial.changes["epochs"], trial.pruner) == (epochs, "first")
+        assert plan.expected(trial, done) <= 0.6 * seconds
+    monkeypatch.setattr(Kind, "is_usable", False)
+    assert "context" not in {step.trial.name for step in plan.steps(done, ())}
+
+
 def test_more_rounds_and_other_kinds_are_expected_to_take_longer() -> None:
-    plan = ParserPlan([])
+    plan = ParserPlan([], TIME)
     done = after(plan)
     seconds = [plan.expected(Trial("", "lvg", {"rounds": rounds}), done) for rounds in (1, 3, len(ROUNDS["scores"]))]
     assert seconds == sorted(seconds)

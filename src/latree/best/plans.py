@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from latree.best.trials import Outcome, Trial
 from latree.kinds.fine_tags import FineTags
+from latree.kinds.registry import kind_named
 from latree.text.tree import Tree
 
 Done = Mapping[str, Outcome]  # by the names of trials
@@ -23,6 +24,9 @@ FINE = {"parts of tags": {"fine": "auto"}}
 MOST_SEEDS = 8  # grammars that differ in nothing else
 TIMES = {"gm-lveg": 3.0, "lvg-d": 4.0}  # of a grammar with ROUNDS: what a training should have to be of use
 ROUNDS = 4
+EPOCH = 2.5  # the same, of one pass of a neural encoder over the treebank
+FEWEST_EPOCHS, MOST_EPOCHS = 8, 25  # of an encoder that begins without knowing anything
+CONTEXT_SHARE = 0.6  # of all the time, that an encoder may have
 GROWTH = 1.6  # of a round's time over that of the one before
 FIRST_SHARE, SETTINGS_SHARE = 0.5, 0.3  # of all the time, by which the first trial and those of settings must be done
 
@@ -56,7 +60,8 @@ class ParserPlan(Plan):
 
     first = Trial("first", "lvg", {"rounds": "auto"})
 
-    def __init__(self, trees: Sequence[Tree]) -> None:
+    def __init__(self, trees: Sequence[Tree], seconds: float) -> None:
+        self.seconds = seconds
         has_parts = FineTags.of(trees, "auto") is not None
         self.settings = (FINE if has_parts else {}) | SETTINGS
 
@@ -93,7 +98,8 @@ class ParserPlan(Plan):
         return [Trial(f"seed {seed}", "lvg", changes | {"seed": seed}) for seed in range(1, MOST_SEEDS)]
 
     def _others(self, done: Done) -> list[Trial]:
-        """Vectors first, whose pruner has a say in what they choose; then pairs of a grammar and vectors for it."""
+        """Vectors first, whose pruner has a say in what they choose, and words in context; then pairs of a grammar and
+        vectors for it."""
         seeds, shared = self._seeds(done), self._shared(done) | {"spans": True}
         shared.pop("merge_fraction", None)  # of the grammar with subtypes alone
 
@@ -101,16 +107,29 @@ class ParserPlan(Plan):
             ready = pruner in done
             return [Trial(f"{name} {number}", kind, shared | {"seed": number}, pruner=pruner)] if ready else []
 
-        others = on("gm-lveg", "vectors", 0, self.chosen(done).trial.name)
+        others = on("gm-lveg", "vectors", 0, self.chosen(done).trial.name) + self._in_context(done)
         for number, seed in enumerate(seeds, start=1):
             others += [seed, *on("gm-lveg", "vectors", number, seed.name)]
             if number == 2:
                 others += on("lvg-d", "weights", 1, seeds[0].name)
         return others
 
+    def _in_context(self, done: Done) -> list[Trial]:
+        """A neural encoder, where the library for it is and the time is enough.
+
+        Its steps get shorter over all of its epochs, so that their number must be known before the first.
+        """
+        epochs = int(CONTEXT_SHARE * self.seconds / (EPOCH * self._grammar_seconds(ROUNDS, done)))
+        if epochs < FEWEST_EPOCHS or not kind_named("neural").is_usable:
+            return []
+        changes = {"epochs": min(epochs, MOST_EPOCHS)}
+        return [Trial("context", "neural", changes, pruner=self.chosen(done).trial.name)]
+
     def expected(self, trial: Trial, done: Done) -> float:
         if self.first.name not in done:
             return 0.0
+        if trial.kind == "neural":
+            return float(trial.changes["epochs"] * EPOCH * self._grammar_seconds(ROUNDS, done))
         if trial.kind in TIMES:  # these have something to show after every step
             return TIMES[trial.kind] * self._grammar_seconds(ROUNDS, done)
         return self._grammar_seconds(trial.changes["rounds"], done)
