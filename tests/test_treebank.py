@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import re
+import sys
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from latree.text.formats import (
     Column,
     TaggedSentence,
     detect_format,
+    format_by_name,
     open_text,
     read_conllu,
     read_conllu_lines,
@@ -23,6 +26,9 @@ from latree.text.formats import (
 )
 from latree.text.labels import LabelRules
 from latree.text.tree import Tree
+
+BY_EXTENSION = {"gzip": "zlib", "bz2": "_bz2", "lzma": "_lzma"}  # with which some Pythons were not built
+PACKERS = {name: import_module(name).compress for name, needed in BY_EXTENSION.items() if find_spec(needed)}
 
 
 def conllu_file(folder: Path, *sentences: str) -> Path:
@@ -41,7 +47,7 @@ def expand(line: str) -> str:
 # Text files
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("pack", [bytes, *PACKERS.values()])
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 def test_open_text_unpacks_by_content(tmp_path: Path, pack: type[bytes], mark: bytes) -> None:
     path = tmp_path / "any-name"
@@ -50,7 +56,7 @@ def test_open_text_unpacks_by_content(tmp_path: Path, pack: type[bytes], mark: b
         assert list(lines) == ["é\n", "\n", "日本"]
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("pack", [bytes, *PACKERS.values()])
 def test_standard_input(monkeypatch: pytest.MonkeyPatch, pack: type[bytes]) -> None:
     raw = io.BufferedReader(io.BytesIO(pack(b"(NN a)")))
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(raw))
@@ -78,21 +84,34 @@ def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
         list(read_trees(path))
 
 
-def test_gzip_cut_short(tmp_path: Path) -> None:
-    path = tmp_path / "short.mrg.gz"
-    path.write_bytes(gzip.compress(b"(NN a)\n" * 9)[:-9])
-    with pytest.raises(InputError, match="the gzip file is damaged or cut short"):
+@pytest.mark.parametrize("name", PACKERS)
+def test_packed_files_that_are_cut_short(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "short.mrg"
+    path.write_bytes(PACKERS[name](b"(NN a)\n" * 9)[:-9])
+    with pytest.raises(InputError, match=f"the {name} file is damaged or cut short"):
         list(read_trees(path))
 
 
-@pytest.mark.parametrize(
-    "data", [b"\x1f\x8b" + b"x" * 40, gzip.compress(b"(NN a)")[:10] + b"\xff" * 40], ids=["head", "body"]
-)
-def test_gzip_damaged(tmp_path: Path, data: bytes) -> None:
-    path = tmp_path / "bad.mrg.gz"
-    path.write_bytes(data)
-    with pytest.raises(InputError, match="the gzip file is damaged or cut short"):
+@pytest.mark.parametrize("name", PACKERS)
+@pytest.mark.parametrize("kept", [10, 16], ids=["head", "body"])
+def test_packed_files_that_are_damaged(tmp_path: Path, name: str, kept: int) -> None:
+    path = tmp_path / "bad.mrg"
+    path.write_bytes(PACKERS[name](b"(NN a)")[:kept] + b"\xff" * 40)
+    with pytest.raises(InputError, match=f"the {name} file is damaged or cut short"):
         list(read_trees(path))
+
+
+def test_a_python_that_cannot_unpack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.mrg.xz"
+    path.write_bytes(b"\xfd7zXZ\x00")
+    monkeypatch.setitem(sys.modules, "lzma", None)
+    with pytest.raises(LatreeError, match=r"a.mrg.xz: this Python was built without lzma; unpack the file first"):
+        list(read_trees(path))
+
+
+@pytest.mark.parametrize("name", ["a.mrg", "a.mrg.gz", "A.MRG.BZ2", "a.mrg.xz"])
+def test_the_end_of_a_packed_name_is_looked_past(name: str) -> None:
+    assert format_by_name(name) == "ptb"
 
 
 # Bracket files
@@ -179,7 +198,7 @@ def test_numbered_words_only(tmp_path: Path) -> None:
 def test_conllu_with_bom_crlf_gzip_and_no_last_blank_line(tmp_path: Path) -> None:
     path = tmp_path / "a.conllu.gz"
     lines = ["\ufeff# sent_id = 1", expand("1 a\u2028b X _"), "", "", "# only a comment", "", expand("1 c X _")]
-    path.write_bytes(gzip.compress("\r\n".join(lines).encode()))
+    path.write_bytes(PACKERS["gzip"]("\r\n".join(lines).encode()))
     assert [sentence.words for sentence in read_conllu(path)] == [("a\u2028b",), ("c",)]
 
 

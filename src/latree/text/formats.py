@@ -1,16 +1,16 @@
-"""From files to trees and tagged sentences: brackets and CoNLL-U, plain or gzip.
+"""From files to trees and tagged sentences: brackets and CoNLL-U, plain or packed.
 
 Everything is read in one pass and nothing is kept, so that standard input ("-") serves as well as a file.
 """
 
 from __future__ import annotations
 
-import gzip
 import io
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, Self, TextIO, cast
 
@@ -31,6 +31,12 @@ _SUFFIXES: dict[str, Format] = {
     **dict.fromkeys((".mrg", ".ptb", ".psd", ".brackets", ".tree"), "ptb"),
     **dict.fromkeys((".conllu", ".conll"), "conllu"),
 }
+_PACKED = {
+    rb"\x1f\x8b": "gzip",
+    rb"BZh[1-9]1AY&SY": "bz2",
+    rb"\xfd7zXZ\x00": "lzma",
+}  # how files begin, who unpacks them
+_PACKED_SUFFIXES = (".gz", ".bz2", ".xz")
 _CONLLU_START = re.compile(r"#|\d+([-.]\d+)?\t")
 _LONGEST_NUMBER = 40  # characters of a word's, or of a range's
 _BETWEEN = re.compile(r"(\t| {2,})")  # as conllu splits
@@ -43,7 +49,7 @@ def _name(path: str | Path) -> str:
 
 @contextmanager
 def open_text(path: str | Path) -> Iterator[Iterator[str]]:
-    """The lines of a UTF-8 file, plain or gzip by its content; "-" is standard input."""
+    """The lines of a UTF-8 file, plain or packed by its content; "-" is standard input."""
     if str(path) == "-":
         yield _decode(standard_input(), _name(path))
         return
@@ -59,20 +65,33 @@ def open_text(path: str | Path) -> Iterator[Iterator[str]]:
 
 def _decode(raw: IO[bytes], file: str) -> Iterator[str]:
     """Lines of text; each is decoded by itself, so that a fault is known by its line."""
-    number = 0
-    try:
-        for number, line in enumerate(_unpack(raw), start=1):
+    for number, line in enumerate(_unpacked(raw, file), start=1):
+        try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        message = f"not UTF-8 (byte {error.object[error.start]:#04x}); convert the file to UTF-8"
-        raise InputError(file, number, message, error.start + 1) from None
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(file, number + 1, f"the gzip file is damaged or cut short: {error}") from None
+        except UnicodeDecodeError as error:
+            message = f"not UTF-8 (byte {error.object[error.start]:#04x}); convert the file to UTF-8"
+            raise InputError(file, number, message, error.start + 1) from None
 
 
-def _unpack(raw: IO[bytes]) -> IO[bytes]:
-    is_gzip = isinstance(raw, io.BufferedReader) and raw.peek(2)[:2] == b"\x1f\x8b"
-    return io.BufferedReader(gzip.GzipFile(fileobj=raw)) if is_gzip else raw  # type: ignore[arg-type]
+def _unpacked(raw: IO[bytes], file: str) -> Iterator[bytes]:
+    """The lines of a file, plain, gzip, bzip2 or xz by how it begins."""
+    start = raw.peek(16) if isinstance(raw, io.BufferedReader) else b""
+    name = next((name for mark, name in _PACKED.items() if re.match(mark, start)), None)
+    if name is None:
+        yield from raw
+        return
+    try:
+        unpacker = import_module(name)
+    except ImportError:
+        raise LatreeError(f"{file}: this Python was built without {name}; unpack the file first") from None
+    number, faults = 0, (EOFError, OSError, zlib.error, getattr(unpacker, "LZMAError", OSError))
+    try:
+        with unpacker.open(raw) as lines:
+            for line in lines:
+                number += 1
+                yield line
+    except faults as error:
+        raise InputError(file, number + 1, f"the {name} file is damaged or cut short: {error}") from None
 
 
 def read_trees(path: str | Path, rules: LabelRules | None = None) -> Iterator[Tree]:
@@ -105,7 +124,10 @@ def read_partial_trees(path: str | Path) -> Iterator[PartialTree]:
 
 def format_by_name(path: str | Path) -> Format | None:
     """What the ending of the name tells."""
-    return _SUFFIXES.get(Path(str(path).lower().removesuffix(".gz")).suffix)
+    plain = str(path).lower()
+    for suffix in _PACKED_SUFFIXES:
+        plain = plain.removesuffix(suffix)
+    return _SUFFIXES.get(Path(plain).suffix)
 
 
 def detect_format(path: str | Path, override: Format | None = None) -> Format:
