@@ -112,12 +112,34 @@ def test_a_network_that_says_nothing_leaves_the_grammar_as_it_is() -> None:
     found = model.log_inside(forest, search.reading)
     # The same sum with numbers for rules; on the vector of every node two equal Gaussians meet.
     widths = np.ones(len(grammar.symbols), np.int64)
-    layout, emissions = Layout(grammar, widths), np.ones((len(words), len(grammar.tags)))
+    layout, emissions = Layout(grammar, widths), np.exp(model.prior(search.reading.pruner.tags))
     weights = with_words(sparse(layout, model.pruner.coarse_theta()), layout, emissions)
     nodes = (forest.rule != PASS) & (forest.symbol[forest.ends[:, P]] > 0)
     meeting = np.where(nodes, -0.5 * model.options.dim * np.log(4 * np.pi), 0.0)
     expected = inside_only(forest, weights, widths, Potentials(edge=meeting))[0]
     assert found == pytest.approx(expected, rel=1e-10)
+
+
+def test_words_begin_with_what_the_lexicon_says() -> None:
+    """Where it is known; a word of one token is what it would be without it."""
+    model, examples = untrained(NeuralParser, TREES, rounds=1)
+    sentences, lexicon = [one.words for one in examples], model.lexicon
+    learned, read = model.prior_in_training(sentences), model.prior(model.pruner.read_all(sentences).tags)
+    words = [word for one in sentences for word in one]
+    once = np.array([words.count(word) == 1 for word in words])
+    assert once.any()
+    assert not once.all()
+    assert (learned[~once] == read[~once]).all()
+    assert (learned.max(1) == 0.0).all()
+    shares = np.exp(learned) * np.bincount([tag for one in examples for tag in one.tags], minlength=read.shape[1])
+    for k in np.flatnonzero(once):
+        first = words[k] == next(one for one in sentences if words[k] in one)[0]
+        guessed = lexicon.by_looks(words[k], first)
+        tags = np.add.reduceat(guessed, np.cumsum([0, *model.pruner.widths()[model.grammar.first_tag :][:-1]]))
+        likely = tags > 0.05
+        assert shares[k][likely] / shares[k][likely].sum() == pytest.approx(tags[likely] / tags[likely].sum(), rel=1e-6)
+    model.options = replace(model.options, informed=False)
+    assert not model.prior_in_training(sentences).any()
 
 
 def test_weights_of_spans_that_are_zero_are_none() -> None:

@@ -193,7 +193,7 @@ class Lexicon:
     def tag_given_word(self, word: str, first: bool = False) -> Floats:
         """P(t|w), [tags]: smoothed counts of a known word, or what its looks say of an unknown one."""
         index = self._index.get(word)
-        return np.array(self._by_looks(word, first) if index is None else self._posterior(index, first))
+        return np.array(self.by_looks(word, first) if index is None else self._posterior(index, first))
 
     def sample_word(self, tag: int, rng: np.random.Generator) -> str:
         """A known word, drawn in proportion to c_TW."""
@@ -242,7 +242,7 @@ class Lexicon:
         say."""
         options, count = self.options, self.word_count[index]
         if self.guesser is not None and count <= options.rare:
-            prior, weight = self._by_looks(self.vocabulary[index], first), options.guessed
+            prior, weight = self.by_looks(self.vocabulary[index], first), options.guessed
         else:
             prior, weight = self.unseen, options.frequent if count > options.often else options.known
         if count <= 0:
@@ -252,7 +252,7 @@ class Lexicon:
         posterior[self.pair_tag[pairs]] += self.pair_count[pairs]
         return posterior / float(count + weight)
 
-    def _by_looks(self, word: str, first: bool) -> Floats:
+    def by_looks(self, word: str, first: bool) -> Floats:
         """P(t|w), [tags], of a word of which nothing is known but its letters: by its class, or for a tag as a whole
         by the guesser and for its subtypes by the class."""
         by_class: Floats = self._signature_posterior[self.class_row(word, first)]

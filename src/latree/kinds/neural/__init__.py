@@ -57,6 +57,7 @@ class NeuralOptions(TreebankOptions):
     )
     device: str = option("cpu", "Where the network is trained: cpu, cuda, or mps.")
     alone: bool = option(False, "Decide by the network alone, not together with the model that prunes.")
+    informed: bool = True  # whether words begin with what the pruner's lexicon says of them
     components: int = 1  # Gaussians of a rule
     hidden: int = 250  # numbers in between, of a span
     characters: int = 100  # numbers that a word's letters make

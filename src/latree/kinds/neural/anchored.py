@@ -67,6 +67,13 @@ class WordRules(NamedTuple):
         return Mixtures(*(part[:cut] for part, cut in zip(slope, cuts, strict=True))), words
 
 
+def with_prior(words: Floats, prior: Floats) -> Floats:
+    """What words weigh, [words * tags, 1 + dim + 1], where a network adds `words` to a prior [words, tags]."""
+    weighed = words.copy()
+    weighed[..., 0] += prior
+    return weighed.reshape(-1, words.shape[-1])
+
+
 class SpanEdges(NamedTuple):
     """Which edges of a forest make a symbol over a span that has a weight."""
 

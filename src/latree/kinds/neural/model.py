@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from latree.arrays import Floats, Ints, Longs
+from latree.arrays import Floats, Ints, Longs, starts
 from latree.files import Arrays, Header, ModelFile, part_of
 from latree.inference.forest import Forest
 from latree.inference.gaussian.mixtures import Mixtures, no_statistics
@@ -30,13 +30,14 @@ from latree.inference.gaussian.sequences import (
 from latree.inference.gaussian.slots import SlotForest, slot_forest
 from latree.inference.gaussian.sweeps import GaussianInference, gaussian_infer, gaussian_log_z
 from latree.inference.potentials import Potentials
+from latree.inference.reading import Emissions
 from latree.inference.sequences import Lattice, Sums
 from latree.kinds.continuous import ContinuousModel
 from latree.kinds.gm_lveg.start import from_treebank
 from latree.kinds.hmm.model import Hmm
 from latree.kinds.lvg.model import Lvg
 from latree.kinds.neural import NeuralOptions
-from latree.kinds.neural.anchored import SpanEdges, WordRules, span_places
+from latree.kinds.neural.anchored import SpanEdges, WordRules, span_places, with_prior
 from latree.kinds.neural.encoders import (
     Encoder,
     find_encoder,
@@ -51,12 +52,17 @@ from latree.kinds.neural.training import Batch, Epochs, parser_batch, tagger_bat
 from latree.kinds.pruned import Example, PrunedParser, PrunedReading, PrunedTagger
 from latree.kinds.span_features import places
 from latree.learning.loop import Training, train
+from latree.lexicon.words import likelihood
+
+LEAST_SHARE = 1e-4  # of what a word weighs under its likeliest tag: a lexicon rules no tag out
+ONCE = 1.5  # tokens, that sums of subtypes are rounded to
 
 
 @dataclass(frozen=True, eq=False)
 class ContextReading(PrunedReading):
     """The words themselves: an encoder reads whole sentences, and several at once."""
 
+    pruner: Emissions
     word: NDArray[Any]  # [words] strings
     place: Longs  # [words] each word's own in its sentence
 
@@ -122,7 +128,29 @@ class ContextModel(ContinuousModel):
 
     def weighed(self, rules: WordRules, reading: ContextReading) -> Mixtures:
         """The weights of all rules, and of these words."""
-        return rules.join(self.network.mixtures(), as_array(self.context(reading).words.flatten(0, 1)))
+        words = as_array(self.context(reading).words)
+        return rules.join(self.network.mixtures(), with_prior(words, self.prior(reading.pruner.tags)))
+
+    def prior(self, emissions: Floats) -> Floats:
+        """[words, tags] logs of what words weigh before the network has a say, given P(word | tag)."""
+        if not self.options.informed:
+            return np.zeros_like(emissions)
+        largest: Floats = np.maximum(emissions.max(1, keepdims=True), np.finfo(np.float64).tiny)
+        logs: Floats = np.log(np.maximum(emissions / largest, LEAST_SHARE))
+        return logs
+
+    def prior_in_training(self, sentences: Sequence[Sequence[str]]) -> Floats:
+        """The same of sentences to learn from: a word that occurs once is as unknown as it would be without them."""
+        lexicon, emissions = self.lexicon, self.pruner.read_all(sentences).tags.copy()
+        subtypes = starts(self.pruner.widths()[self.grammar.first_tag :])[:-1]
+        tag_count = np.add.reduceat(lexicon.tag_count, subtypes)
+        words = [word for one in sentences for word in one]
+        for k, (word, place) in enumerate(zip(words, places(sentences), strict=True)):
+            number = lexicon.number(word)
+            if number is not None and lexicon.word_count[number] < ONCE:
+                tags = np.add.reduceat(lexicon.by_looks(word, bool(place == 0)), subtypes)
+                emissions[k] = likelihood(tags, 1.0, tag_count)
+        return self.prior(emissions)
 
     def _placed(self, forest: Forest, reading: ContextReading) -> tuple[SlotForest, WordRules, Mixtures, Potentials]:
         """A forest with all weights where they belong."""

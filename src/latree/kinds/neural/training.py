@@ -20,7 +20,7 @@ from latree.inference.gaussian.mixtures import Mixtures
 from latree.inference.gaussian.seen import Seen, infer_seen
 from latree.inference.gaussian.slots import slot_forest
 from latree.inference.potentials import NO_POTENTIALS
-from latree.kinds.neural.anchored import SpanEdges, SpanPlaces, WordRules, span_places
+from latree.kinds.neural.anchored import SpanEdges, SpanPlaces, WordRules, span_places, with_prior
 from latree.kinds.neural.encoders import kept_arrays, load_arrays, state_arrays
 from latree.kinds.neural.network import Context, Network, as_array, device_named
 from latree.kinds.neural.occurrences import Occurrences
@@ -46,6 +46,7 @@ class Batch(NamedTuple):
     gold: Side
     all: Side
     words: WordRules
+    prior: Floats  # [words, tags] logs of what words weigh before the network has a say
     spans: Longs  # numbers of the spans that are weighed
     places: SpanPlaces | None
 
@@ -61,7 +62,8 @@ def parser_batch(model: NeuralParser, examples: Sequence[Example]) -> Batch:
     seen = (slot_forest(forest, words.numbers, words.components.size) for forest in forests)
     gold, everything = (Side(one, of_spans) for one, of_spans in zip(seen, edges, strict=True))
     places = span_places(spans, size, lengths) if model.options.spans else None
-    return Batch([one.words for one in examples], gold, everything, words, spans, places)
+    sentences = [one.words for one in examples]
+    return Batch(sentences, gold, everything, words, model.prior_in_training(sentences), spans, places)
 
 
 def tagger_batch(model: NeuralTagger, examples: Sequence[Example]) -> Batch:
@@ -70,7 +72,8 @@ def tagger_batch(model: NeuralTagger, examples: Sequence[Example]) -> Batch:
     lattices = model.lattices(examples, np.ones((words, tags), np.bool_), model.options.looseness)
     rules = model.word_rules(model.entries(lattices[1]), words)
     gold, everything = (Side(model.on_lattice(one, rules), None) for one in lattices)
-    return Batch([one.words for one in examples], gold, everything, rules, np.zeros(0, np.int64), None)
+    sentences = [one.words for one in examples]
+    return Batch(sentences, gold, everything, rules, model.prior_in_training(sentences), np.zeros(0, np.int64), None)
 
 
 class Gradient(NamedTuple):
@@ -89,7 +92,7 @@ class Gradient(NamedTuple):
 
 def gradient(batch: Batch, network: Network, words: Floats, spans: Floats) -> Gradient:
     """The sum of log P(T | w), and its gradient by the weights of rules, words and spans."""
-    weights = batch.words.join(network.mixtures(), words.reshape(-1, words.shape[-1]))
+    weights = batch.words.join(network.mixtures(), with_prior(words, batch.prior))
     sides = [_inference(side, batch, weights, spans) for side in (batch.gold, batch.all)]
     (gold, gold_spans), (everything, all_spans) = sides
     slope = Mixtures(*(a - b for a, b in zip(gold.gradient, everything.gradient, strict=True)))
