@@ -1,11 +1,12 @@
 """Hostile clients of `latree serve`, all at once, and one that is not: what they are answered, and in what memory.
 
-    python -m bench.hostile [--requests 10000] [--passes 1] [--schemathesis schemathesis] [-m MODEL]
+    python -m bench.hostile [--requests 10000] [--passes 1] [--words 0] [--schemathesis schemathesis] [-m MODEL]
 
 Schemathesis, a program that is best installed in an environment of its own, makes random requests by the server's
 /openapi.json, right and wrong ones.  Beside it heads of requests come byte by byte and never end, bodies are far too
 large, and JSON is broken; and somebody asks for a tree every second, who must get it.  With several passes the same
-server gets other random requests in each: memory that grows for good is told from tables that are made once.
+server gets other random requests in each: memory that grows for good is told from tables that are made once.  With
+--words so many different ones are sent before: what a model keeps of words, up to a limit, is then as large as it gets.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ HUGE = 50_000_000  # bytes
 PIECE = b"x" * 65_536
 BEGUN = "Fuzzing"  # after which schemathesis tells what it found
 SLOW = 20  # clients whose heads never end
+WORDS_A_SENTENCE, WORDS_A_REQUEST, FILLING_TOLD = 10, 500, 10_000
+SENTENCE_STARTS = range(0, WORDS_A_REQUEST, WORDS_A_SENTENCE)
 
 Counts = Counter[str]
 
@@ -102,6 +105,17 @@ async def bystander(port: int, waited: list[float]) -> None:
         await asyncio.sleep(1)
 
 
+async def fill(server: Server, words: int) -> None:
+    """Have that many different words parsed."""
+    reader, writer = await _connected(server.port)
+    for first in range(0, words, WORDS_A_REQUEST):
+        sentences = [[f"word{first + k + n}" for n in range(WORDS_A_SENTENCE)] for k in SENTENCE_STARTS]
+        assert await post(reader, writer, {"sentences": sentences}) is not None, "words were not parsed"
+        if first % FILLING_TOLD == 0:
+            print(f"{first + WORDS_A_REQUEST} words: {server.memory():.0f} MB", flush=True)
+    writer.close()
+
+
 async def watch(server: Server, sizes: list[float]) -> None:
     while True:
         sizes.append(server.memory())
@@ -153,10 +167,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--requests", type=int, default=10_000)
     parser.add_argument("--passes", type=int, default=1)
+    parser.add_argument("--words", type=int, default=0)
     parser.add_argument("--schemathesis", default="schemathesis", help="the program, by its name or path")
     parser.add_argument("-m", "--model")
     given = parser.parse_args()
     with serving(given.model) as server:
+        asyncio.run(fill(server, given.words))
         for seed in range(given.passes):
             asyncio.run(campaign(server, given.schemathesis, given.requests, seed))
         counted = statuses(server)

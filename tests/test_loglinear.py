@@ -150,6 +150,16 @@ def test_the_sum_does_not_depend_on_the_jobs(model: LvgD, trees: list[Tree]) -> 
             np.testing.assert_array_equal(together[1], alone[1])
 
 
+def test_training_does_not_depend_on_the_jobs(lvg: Lvg, hmm: LvgTagger, trees: list[Tree], tagged: Tagged) -> None:
+    """With several batches, so that there is something to share."""
+    options = replace(LEG, iterations=2, batch=4)
+    parsers = [LvgD(options, pruner=lvg).fit(trees[:24], Training(jobs=jobs)) for jobs in (1, 2)]
+    taggers = [LvgDTagger(options, pruner=hmm).fit(tagged[:24], Training(jobs=jobs)) for jobs in (1, 2)]
+    for one, two in (parsers, taggers):
+        assert one.delta.any()
+        assert one.delta.tobytes() == two.delta.tobytes()
+
+
 # -- where it starts
 
 

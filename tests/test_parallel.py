@@ -108,7 +108,7 @@ def test_residents_stay_with_their_states() -> None:
         assert residents.call(remember, 4) == [[1, 4], [2, 3, 4]]
         assert residents.call(remember, 5) == [[1, 4, 5], [2, 3, 4, 5]]
         with pytest.raises(LatreeError, match="a worker process died"):
-            residents.call(die, 3)
+            residents.one(1, die, 3)
     assert not multiprocessing.active_children()
 
 
@@ -128,6 +128,13 @@ def test_sums_over_shards_do_not_depend_on_the_jobs(count: int) -> None:
             wanted, wanted_slope = alone.sum(scaled, scale, parameters)
             assert value == wanted == pytest.approx(scale * sum(float(batch @ parameters) for batch in batches))
             np.testing.assert_array_equal(slope, wanted_slope)
+
+
+def test_shards_are_made_before_anything_is_fixed_and_this_process_has_some() -> None:
+    with closing(Shards([[np.ones(2)], [np.ones(2)]], list, jobs=2)) as shards:
+        shards.make()
+        first, second = shards.each(process_of, None)
+        assert first == os.getpid() != second
 
 
 @pytest.mark.parametrize("jobs", range(1, 8))

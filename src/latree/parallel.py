@@ -138,15 +138,23 @@ class Pool:
 
 
 class Residents:
-    """A process for each of some states, which stays with it; to be closed."""
+    """A process for each of some states, which stays with it; to be closed.
+
+    On this machine the first state is kept by this very process, which would otherwise wait for the others.
+    """
 
     def __init__(self, jobs: Jobs, make: Callable[..., Any], each: Sequence[tuple[Any, ...]]) -> None:
         """Have each process keep what `make` gives for its arguments."""
-        self._pools = [Pool(jobs, make, *arguments, most=1, apart=True) for arguments in each]
+        near = isinstance(jobs, int)
+        self._pools = [
+            Pool(1 if near else jobs, make, *arguments, most=1, apart=number > 0)
+            for number, arguments in enumerate(each)
+        ]
 
     def call(self, function: Callable[..., Result], *arguments: Any) -> list[Result]:
         """Give `function(state, *arguments)` of every state, in order."""
-        return self._results([pool.submit(function, *arguments) for pool in self._pools])
+        # The last is asked first: what this process does itself it begins when all others are at work.
+        return self._results([pool.submit(function, *arguments) for pool in reversed(self._pools)])[::-1]
 
     def one(self, number: int, function: Callable[..., Result], *arguments: Any) -> Result:
         """Give the same of one of the states."""

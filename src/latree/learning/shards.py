@@ -113,6 +113,7 @@ class Holder:
     """The shards of one process, of so many."""
 
     version = 0
+    fixed: Any = None
 
     def __init__(self, build: Callable[[Any], Any], first: int, recipes: Sequence[Any], of: int) -> None:
         self.build, self.first, self.recipes, self.of = build, first, recipes, of
