@@ -5,11 +5,14 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -117,12 +120,13 @@ def scaled(batches: Sequence[Floats], scale: float, parameters: Floats) -> tuple
     return float(slope.sum()), slope
 
 
+@pytest.mark.parametrize("threads", [False, True])
 @pytest.mark.parametrize("count", [3, 2 * SHARDS + 1])
-def test_sums_over_shards_do_not_depend_on_the_jobs(count: int) -> None:
+def test_sums_over_shards_do_not_depend_on_the_jobs(count: int, threads: bool) -> None:
     rng = np.random.default_rng(0)
     batches, parameters = [rng.standard_normal(5) for _ in range(count)], rng.standard_normal(5)
     alone = Shards(deal(batches), list)
-    with closing(Shards(deal(batches), list, jobs=2)) as shards:
+    with closing(Shards(deal(batches), list, jobs=2, threads=threads)) as shards:
         for scale in (1.0, 1.0, 3.0):
             value, slope = shards.sum(scaled, scale, parameters)
             wanted, wanted_slope = alone.sum(scaled, scale, parameters)
@@ -130,11 +134,13 @@ def test_sums_over_shards_do_not_depend_on_the_jobs(count: int) -> None:
             np.testing.assert_array_equal(slope, wanted_slope)
 
 
-def test_shards_are_made_before_anything_is_fixed_and_this_process_has_some() -> None:
-    with closing(Shards([[np.ones(2)], [np.ones(2)]], list, jobs=2)) as shards:
+@pytest.mark.parametrize("threads", [False, True])
+def test_shards_are_made_before_anything_is_fixed_and_this_process_has_some(threads: bool) -> None:
+    with closing(Shards([[np.ones(2)], [np.ones(2)]], list, jobs=2, threads=threads)) as shards:
         shards.make()
         first, second = shards.each(process_of, None)
-        assert first == os.getpid() != second
+        assert first == os.getpid()
+        assert (second == first) == threads
 
 
 @pytest.mark.parametrize("jobs", range(1, 8))
@@ -184,3 +190,33 @@ def test_an_interrupt_that_was_held_comes_late() -> None:
         signal.signal(signal.SIGINT, heard)
     assert reached == ["the end"]
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, set())
+
+
+def keep_waiting(jobs: int) -> None:
+    """Have workers that wait for more to do, in a process that is to be killed."""
+    residents = Residents(jobs, keep, [(k,) for k in range(jobs)])
+    print(*residents.call(process_of, 0), flush=True)
+    time.sleep(60)
+
+
+def test_workers_end_with_the_process_that_they_work_for() -> None:
+    command = [sys.executable, "-c", "from tests.test_parallel import keep_waiting\nkeep_waiting(3)"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        _, *workers = map(int, process.stdout.readline().split())
+        process.kill()
+    assert len(workers) == 2
+    until = time.monotonic() + 30
+    while any(is_running(worker) for worker in workers):
+        assert time.monotonic() < until, "workers were left behind"
+        time.sleep(0.05)
+
+
+def is_running(process: int) -> bool:
+    """Whether there is such a process, not only what is left of one until somebody asks how it ended."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{process}/stat")
+    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"

@@ -7,7 +7,8 @@ Division follows IEEE rules (`error_model`), without a branch in every inner loo
 What lets Python in costs more to compile than most of what is behind it.  So does every array that a kernel is handed,
 by itself or in a tuple: hand inner kernels the arrays that they need.
 
-Of several processes one compiles a kernel and the others wait for it, so that they can share the work.
+Of several processes one compiles a kernel and the others wait for it, so that they can share the work.  A kernel at
+work lets other threads of Python go on (`nogil`): it may write only to arrays that its caller made for it.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 OPTIONS: _JITOptions = {"fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
+KERNEL_OPTIONS: _JITOptions = {**OPTIONS, "nogil": True}
 IN_MEMORY = (
     "kernels are compiled in memory, anew in every process: neither where latree is installed nor in your home folder "
     "can they be kept; set NUMBA_CACHE_DIR to a folder that can be written to"
@@ -53,7 +55,7 @@ _kept = True  # on disk, as far as is known
 
 def kernel(function: Function) -> Function:
     """Compile a function when it is first called, and keep it on disk where that can be."""
-    compiled: Any = njit(**OPTIONS)(function)
+    compiled: Any = njit(**KERNEL_OPTIONS)(function)
     try:
         compiled._cache = _Kept(function)
     except RuntimeError:  # there is no place for it

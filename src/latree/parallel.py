@@ -12,12 +12,14 @@ import os
 import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import starmap
 from multiprocessing import resource_tracker
-from typing import Any, Self, TypeVar
+from threading import Thread
+from typing import Any, Protocol, Self, TypeVar
 
 from latree.cluster import Actors, Cluster
 from latree.errors import LatreeError
@@ -137,28 +139,58 @@ class Pool:
             raise LatreeError(DIED) from None
 
 
+class Threaded:
+    """A thread of this process, for what is compiled and lets others go on: all see the same arrays, none is sent."""
+
+    def __init__(self, make: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        self._here, self._executor = Here(make, arguments), ThreadPoolExecutor(1, "latree")
+
+    def submit(self, function: Callable[..., Result], arguments: tuple[Any, ...]) -> Future[Result]:
+        def in_thread() -> Result:
+            return self._here.submit(function, arguments).result()
+
+        return self._executor.submit(in_thread)
+
+    def stop(self) -> None:
+        self._executor.shutdown(cancel_futures=True)
+
+
+class Worker(Protocol):
+    """Who keeps a state, wherever that is."""
+
+    def submit(self, function: Callable[..., Result], arguments: tuple[Any, ...]) -> Future[Result]: ...
+
+    def stop(self) -> None: ...
+
+
 class Residents:
-    """A process for each of some states, which stays with it; to be closed.
+    """A worker for each of some states, which stays with it; to be closed.
 
     On this machine the first state is kept by this very process, which would otherwise wait for the others.
     """
 
-    def __init__(self, jobs: Jobs, make: Callable[..., Any], each: Sequence[tuple[Any, ...]]) -> None:
-        """Have each process keep what `make` gives for its arguments."""
-        near = isinstance(jobs, int)
-        self._pools = [
-            Pool(1 if near else jobs, make, *arguments, most=1, apart=number > 0)
-            for number, arguments in enumerate(each)
-        ]
+    def __init__(
+        self, jobs: Jobs, make: Callable[..., Any], each: Sequence[tuple[Any, ...]], *, threads: bool = False
+    ) -> None:
+        """Have each worker keep what `make` gives for its arguments; `threads` will do where all work is compiled."""
+
+        def worker(number: int, arguments: tuple[Any, ...]) -> Worker:
+            if isinstance(jobs, Cluster):
+                return Actors(jobs, 1, make, arguments)
+            if number == 0:
+                return Here(make, arguments)
+            return Threaded(make, arguments) if threads else Processes(1, make, arguments)
+
+        self._workers = list(starmap(worker, enumerate(each)))
 
     def call(self, function: Callable[..., Result], *arguments: Any) -> list[Result]:
         """Give `function(state, *arguments)` of every state, in order."""
         # The last is asked first: what this process does itself it begins when all others are at work.
-        return self._results([pool.submit(function, *arguments) for pool in reversed(self._pools)])[::-1]
+        return self._results([worker.submit(function, arguments) for worker in reversed(self._workers)])[::-1]
 
     def one(self, number: int, function: Callable[..., Result], *arguments: Any) -> Result:
         """Give the same of one of the states."""
-        return self._results([self._pools[number].submit(function, *arguments)])[0]
+        return self._results([self._workers[number].submit(function, arguments)])[0]
 
     def _results(self, futures: Sequence[Future[Result]]) -> list[Result]:
         try:
@@ -167,14 +199,23 @@ class Residents:
             raise LatreeError(DIED) from None
 
     def close(self) -> None:
-        """End all processes at once."""
-        for pool in self._pools:
-            pool.stop()
+        """End all workers at once."""
+        for worker in self._workers:
+            worker.stop()
 
 
 def _set_up(make: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     global _state
+    Thread(target=_end_with_parent, daemon=True).start()
     _state = make(*arguments)
+
+
+def _end_with_parent() -> None:
+    """Leave no worker behind where the process that it works for is killed."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _call(function: Callable[..., Result], arguments: tuple[Any, ...]) -> Result:

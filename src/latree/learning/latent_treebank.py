@@ -136,8 +136,8 @@ class LatentTreebank:
         return cls(grammar, shards, index.entries(), index.lexicon.vocabulary, words)
 
     def opened(self, jobs: Jobs) -> LatentTreebank:
-        """The same treebank with so many processes at work on it, whose `shards` are to be closed."""
-        return replace(self, shards=Shards(self.shards.recipes, self.shards.build, jobs))
+        """The same treebank with so many threads at work on it, or a cluster, whose `shards` are to be closed."""
+        return replace(self, shards=Shards(self.shards.recipes, self.shards.build, jobs, threads=True))
 
     @cached_property
     def fingerprint(self) -> str:

@@ -1,4 +1,4 @@
-"""Sums over the shards of a treebank, by several processes.
+"""Sums over the shards of a treebank, by several processes or threads.
 
 There are as many shards as the data ask for, whatever the number of jobs, and their sums are added up in pairs, pairs
 of pairs and so on: the result is the same to the last bit, and a process that has neighbouring shards sends one sum for
@@ -38,8 +38,10 @@ class Shards(Generic[Shard]):
     Functions, what they are given and what shards are made of must be such that a process can be sent them.
     """
 
-    def __init__(self, recipes: Sequence[Any], build: Callable[[Any], Shard], jobs: Jobs = 1) -> None:
-        """Have a shard built from each recipe."""
+    def __init__(
+        self, recipes: Sequence[Any], build: Callable[[Any], Shard], jobs: Jobs = 1, *, threads: bool = False
+    ) -> None:
+        """Have a shard built from each recipe; by `threads` where sums over shards are all compiled."""
         self.recipes, self.build = recipes, build
         self.fixed: Any = None  # as the processes have it
         self.version = 0  # how often that has changed
@@ -51,7 +53,7 @@ class Shards(Generic[Shard]):
             workers = min(how_many(jobs), len(recipes))
             bounds = [len(recipes) * k // workers for k in range(workers + 1)]
             each = [(build, first, recipes[first:last], len(recipes)) for first, last in pairwise(bounds)]
-            self.workers = Residents(jobs, Holder, each)
+            self.workers = Residents(jobs, Holder, each, threads=threads)
 
     def sum(self, function: Callable[..., Sum], fixed: Any, *arguments: Any) -> Sum:
         """Add up `function(shard, fixed, *arguments)`, a number and an array of its own, over all shards."""
