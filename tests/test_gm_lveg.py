@@ -385,7 +385,7 @@ def test_alone_and_with_the_pruner(model: GmLveg, trees: list[Tree]) -> None:
     words = [tree.words() for tree in trees[:8]]
     scores = []
     for model.joint in (False, True):
-        attempts = [model._attempt(tuple(sentence)) for sentence in words]
+        attempts = [model.attempt(tuple(sentence)) for sentence in words]
         search = Search(model, [one for one in attempts if isinstance(one, Attempt)], model.threshold)
         scores.append(search.scores("max-rule"))
     assert scores[0].shape == scores[1].shape

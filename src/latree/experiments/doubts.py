@@ -11,7 +11,8 @@ import numpy as np
 from latree.experiments.tasks import Ledger, key_of, run_listed
 from latree.inference.results import Analysis, Parse, Tagging
 from latree.kinds.jobs import Parcel, pack
-from latree.kinds.model import Model, batches
+from latree.kinds.model import Model
+from latree.kinds.sentences import batches
 from latree.learning.checkpoint import fingerprint
 
 if TYPE_CHECKING:

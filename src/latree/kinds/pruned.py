@@ -37,9 +37,10 @@ from latree.inference.sequences import (
 )
 from latree.inference.trellis import chain_rules, gold_chain
 from latree.kinds.fine_tags import FineTagger
-from latree.kinds.model import ForestModel, Model, Trouble
+from latree.kinds.model import ForestModel, Model
 from latree.kinds.parser import Parser
 from latree.kinds.registry import from_state
+from latree.kinds.search import Trouble
 from latree.kinds.tagger import Tagger
 from latree.learning.checkpoint import Standing, fingerprint
 from latree.learning.loop import Trainee, Training
@@ -94,7 +95,7 @@ class PrunedModel(ForestModel[Any]):
     heeds_letters: ClassVar[bool] = False  # whether words of a class are told apart by their letters
     certifies = False
     own_name: ClassVar[str]  # of what is not the pruner, for messages
-    _continues: ClassVar[str | None] = "epochs"
+    continues: ClassVar[str | None] = "epochs"
 
     def __init__(self, options: Any = None, *, pruner: Model | None = None, **changes: Any) -> None:
         """`pruner` is a model of the same treebank, trained or not; else the options say what it is."""
@@ -226,10 +227,10 @@ class PrunedModel(ForestModel[Any]):
         alone = super().opinions(forest, reading)
         return [*alone, *self.pruner.opinions(forest, reading.pruner)] if self.joint else alone
 
-    def _stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Any:
+    def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Any:
         """What the pruner says, where the model has nothing to say."""
         if trouble.status != "recovered":
-            return self.pruner._stand_in(tokens, trouble)
+            return self.pruner.stand_in(tokens, trouble)
         found = next(self.pruner.analyse([tokens]))
         if found.status != "ok":
             return found

@@ -45,11 +45,11 @@ from latree.kinds.gm_lveg.training import Batch, Epochs, component_limit
 from latree.kinds.hmm.model import Hmm
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.model import Lvg
-from latree.kinds.model import Sentence
 from latree.kinds.options import TreeOptions
 from latree.kinds.parser import Parser
 from latree.kinds.pcfg.model import Pcfg
 from latree.kinds.pruned import Example, PrunedParser, PrunedTagger
+from latree.kinds.sentences import Sentence
 from latree.kinds.span_features import SpanModel, SpanReading, WordFeatures, places
 from latree.learning.loop import Progress, Training, train
 from latree.lexicon.kept_rows import KeptRows
@@ -118,7 +118,7 @@ class GaussianModel(SpanModel, ContinuousModel):
     def _probabilities(self) -> Floats:
         """P(r) of all rules: the pruner's, with one subtype a symbol; lexical ones as its lexicon smooths them."""
         lexical = self.lexical
-        words = self.pruner._unit_emissions(lexical.named_units())[lexical.unit, lexical.tag]
+        words = self.pruner.unit_emissions(lexical.named_units())[lexical.unit, lexical.tag]
         words[lexical.is_unseen] *= UNSEEN
         return np.append(self.pruner.coarse_theta(), np.maximum(words, 1e-12))
 

@@ -142,14 +142,14 @@ class LoglinearModel(SpanModel):
     def weights(self, reading: LoglinearReading) -> Any:
         return self.model.as_form(with_words(self.learned.cells, self.model.layout, reading.subtypes))
 
-    def _no_statistics(self, weights: Any) -> Any:
+    def no_statistics(self, weights: Any) -> Any:
         return self.model.as_form(no_statistics(weights.blocks if self.model.in_blocks else weights))
 
     @property
     def span_weights(self) -> Floats:
         return self.learned.spans
 
-    def _cells(self, reading: LoglinearReading) -> Sparse:
+    def cells(self, reading: LoglinearReading) -> Sparse:
         weights = self.weights(reading)
         return expanded(self.model.layout, weights) if self.model.in_blocks else weights
 
@@ -157,7 +157,7 @@ class LoglinearModel(SpanModel):
         """Zero on the best derivation over subtypes."""
         if isinstance(self.spans, PhraseFeatures):
             raise LatreeError("with features of spans there is no single best derivation; use another objective")
-        return only(forest, viterbi_edges(forest, self._cells(reading), self.size))
+        return only(forest, viterbi_edges(forest, self.cells(reading), self.size))
 
     def complexity(self) -> Longs:
         """[symbols] parameters of the grammar's rules, by their parents: at several scales those that are not zero."""

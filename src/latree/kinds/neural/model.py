@@ -79,7 +79,7 @@ class ContextModel(ContinuousModel):
     network: Network
     occurrences: Occurrences  # of words of the treebank, for people to look at
     _last: tuple[ContextReading, Context] | None = None  # what was read last
-    _continues = None  # the rate falls over all epochs: with more of them it is another training
+    continues = None  # the rate falls over all epochs: with more of them it is another training
 
     def __init__(self, options: NeuralOptions | None = None, **more: Any) -> None:
         super().__init__(options, **more)
