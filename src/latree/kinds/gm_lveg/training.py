@@ -25,6 +25,7 @@ from latree.inference.gaussian.mixtures import Components, Mixtures
 from latree.inference.gaussian.seen import Seen, infer_seen, rules_in, with_sizes
 from latree.inference.gaussian.sweeps import GaussianInference
 from latree.inference.potentials import NO_POTENTIALS, Potentials
+from latree.kinds.examples import Example, by_length
 from latree.kinds.gm_lveg import GmLvegOptions
 from latree.kinds.gm_lveg.generative import Normaliser
 from latree.kinds.gm_lveg.growth import (
@@ -38,8 +39,8 @@ from latree.kinds.gm_lveg.growth import (
     regrow,
 )
 from latree.kinds.gm_lveg.start import make_components
+from latree.kinds.gradient_trainee import LOG_P, GradientTrainee
 from latree.kinds.jobs import Parcel
-from latree.kinds.pruned import LOG_P, Example, GradientTrainee, by_length
 from latree.kinds.span_features import Spans
 from latree.learning.adam import Adam
 from latree.learning.loop import Progress, Score, Watch

@@ -33,6 +33,7 @@ from latree.inference.potentials import Potentials
 from latree.inference.reading import Emissions
 from latree.inference.sequences import Lattice, Sums
 from latree.kinds.continuous import ContinuousModel
+from latree.kinds.examples import Example
 from latree.kinds.gm_lveg.start import from_treebank
 from latree.kinds.hmm.model import Hmm
 from latree.kinds.lvg.model import Lvg
@@ -49,7 +50,7 @@ from latree.kinds.neural.encoders import (
 from latree.kinds.neural.network import Context, Network, as_array, device_named
 from latree.kinds.neural.occurrences import Occurrences
 from latree.kinds.neural.training import Batch, Epochs, parser_batch, tagger_batch
-from latree.kinds.pruned import Example, PrunedParser, PrunedReading, PrunedTagger
+from latree.kinds.pruned import PrunedParser, PrunedReading, PrunedTagger
 from latree.kinds.span_features import places
 from latree.learning.loop import Training, train
 from latree.lexicon.words import likelihood
