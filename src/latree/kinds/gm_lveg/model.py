@@ -40,9 +40,10 @@ from latree.inference.sequences import Lattice, Sums
 from latree.kinds.continuous import ContinuousModel
 from latree.kinds.examples import Example, forests_with_gold, lattices_with_gold
 from latree.kinds.gm_lveg import GmLvegOptions
+from latree.kinds.gm_lveg.epochs import Epochs
 from latree.kinds.gm_lveg.generative import Normaliser
 from latree.kinds.gm_lveg.start import Cube, Start, from_subtypes, from_treebank, make_components
-from latree.kinds.gm_lveg.training import Batch, Epochs, component_limit
+from latree.kinds.gm_lveg.training import Batch, component_limit
 from latree.kinds.hmm.model import Hmm
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.model import Lvg
