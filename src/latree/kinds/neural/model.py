@@ -39,6 +39,7 @@ from latree.kinds.hmm.model import Hmm
 from latree.kinds.lvg.model import Lvg
 from latree.kinds.neural import NeuralOptions
 from latree.kinds.neural.anchored import SpanEdges, WordRules, span_places, with_prior
+from latree.kinds.neural.devices import device_named
 from latree.kinds.neural.encoders import (
     Encoder,
     find_encoder,
@@ -47,7 +48,7 @@ from latree.kinds.neural.encoders import (
     make_encoder,
     restore_encoder,
 )
-from latree.kinds.neural.network import Context, Network, as_array, device_named
+from latree.kinds.neural.network import Context, Network, as_array
 from latree.kinds.neural.occurrences import Occurrences
 from latree.kinds.neural.training import Batch, Epochs, parser_batch, tagger_batch
 from latree.kinds.pruned import PrunedParser, PrunedReading, PrunedTagger

@@ -23,8 +23,9 @@ from latree.inference.potentials import NO_POTENTIALS
 from latree.kinds.examples import Example, by_length, forests_with_gold, lattices_with_gold
 from latree.kinds.gradient_trainee import LOG_P, GradientTrainee
 from latree.kinds.neural.anchored import SpanEdges, SpanPlaces, WordRules, span_places, with_prior
+from latree.kinds.neural.devices import device_named
 from latree.kinds.neural.encoders import kept_arrays, load_arrays, state_arrays
-from latree.kinds.neural.network import Context, Network, as_array, device_named
+from latree.kinds.neural.network import Context, Network, as_array
 from latree.kinds.neural.occurrences import Occurrences
 from latree.learning.loop import Progress, Score, Watch
 
