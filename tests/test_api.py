@@ -21,6 +21,11 @@ def test_every_name_is_listed_and_there() -> None:
     assert all(hasattr(latree, name) for name in dir(latree))
 
 
+def test_kinds_whose_library_is_absent_are_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("latree.kinds.registry.find_spec", lambda name: None)
+    assert {*latree._HOME} - {*latree.__all__} == {"NeuralParser", "NeuralTagger"}
+
+
 def test_english_at_once() -> None:
     parse = latree.parse("The mice were fed.")
     assert (parse.status, parse.tokens) == ("ok", ("The", "mice", "were", "fed", "."))

@@ -9,7 +9,7 @@ import pytest
 
 from latree import load
 from latree.best.plans import MARGIN, ParserPlan, Step, TaggerPlan
-from latree.best.search import Search
+from latree.best.search import BestModelSearch
 from latree.best.trials import Outcome, Trial
 from latree.data import toy
 from latree.kinds.registry import Kind
@@ -140,11 +140,11 @@ def best(output: Path, *more: str) -> Any:
 def test_what_was_done_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     output, trials = tmp_path / "best.latree", tmp_path / "best.latree.trials"
 
-    def stop(search: Search) -> None:
+    def stop(search: BestModelSearch) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Search, "_compose", stop)
+        patched.setattr(BestModelSearch, "_compose", stop)
         cut_short = best(output)
     assert (cut_short.code, output.exists()) == (130, False)
     assert sorted(path.name for path in trials.iterdir()) == ["first.latree", "seed-1.latree"]

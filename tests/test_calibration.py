@@ -17,6 +17,7 @@ from latree.inference.forest import PASS
 from latree.inference.forms.sparse import no_statistics
 from latree.inference.pooled import tempered
 from latree.inference.sweep import infer
+from latree.kinds.analyses import rank
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.model import Lvg
 from latree.kinds.parser import Parser
@@ -86,10 +87,10 @@ def test_all_probabilities_are_of_one_distribution_and_best_trees_stay(
 ) -> None:
     plain: Parser = {"pcfg": pcfg, "member": product.members[0], "product": product}[which]
     warm = at_temperature(plain, 2.0)
-    attempt = warm._attempt(SHORT)
+    attempt = warm.attempt(SHORT)
     assert isinstance(attempt, Attempt)
-    search, edges = warm._rank(attempt, 10_000, "max-rule")  # all trees of the forest
-    parses = [warm._result(tuple(SHORT), search, one, 0) for one in search.weighed(edges)]
+    search, edges = rank(warm, attempt, 10_000, "max-rule")  # all trees of the forest
+    parses = [warm.analysis_of(tuple(SHORT), search, one, 0) for one in search.weighed(edges)]
     assert sum(parse.probability for parse in parses) == pytest.approx(1)
     for one in (one for parse in parses[:3] for one in parse.constituents):
         having = (parse for parse in parses if parse.tree is not None and one[:3] in {*parse.tree.spans()})

@@ -144,7 +144,7 @@ def test_samples_follow_the_posterior(seed: int) -> None:
     found = derivations(grammar, theta, emissions)
     total, draws = sum(d.weight for d in found), 1000
     rng, model = np.random.default_rng(seed), bare_parser(grammar, theta)
-    drawn = Counter(shape_of(search, model._draw(search.forest, search.reading, rng)) for _ in range(draws))
+    drawn = Counter(shape_of(search, model.draw_edges(search.forest, search.reading, rng)) for _ in range(draws))
     for derivation in found:
         p = derivation.weight / total
         assert abs(drawn[shape(derivation.tree)] / draws - p) < 4.5 * math.sqrt(p / draws) + 1 / draws

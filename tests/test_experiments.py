@@ -57,6 +57,12 @@ def test_results_come_in_the_order_of_the_tasks_and_are_kept(tmp_path: Path, job
     assert list(run_tasks(_never, tasks, jobs, Ledger(file), list)) == [4, 3, 2]
 
 
+def test_tasks_of_the_same_key_are_done_once() -> None:
+    listed, done = [("a", 8), ("b", 6), ("a", 8), ("c", 4), ("b", 6)], list[int]()
+    assert list(run_tasks(halved, listed, 1, Ledger(None), lambda kept: kept, done)) == [4, 3, 4, 2, 3]
+    assert done == [8, 6, 4]
+
+
 def _never(shared: list[int], task: int) -> int:
     raise AssertionError("this was done before")
 

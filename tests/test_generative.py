@@ -17,7 +17,8 @@ from latree.inference.gaussian.mixtures import Mixtures
 from latree.inference.grammar import Grammar, inner_nodes, rule_symbols, tagged_words
 from latree.kinds.gm_lveg import GmLvegOptions
 from latree.kinds.gm_lveg.model import GmLveg
-from latree.kinds.gm_lveg.training import Learner, Mirror, Weights, gradient
+from latree.kinds.gm_lveg.objective import objective_of
+from latree.kinds.gm_lveg.training import Mirror, Weights, gradient
 from latree.learning.checkpoint import Checkpoint
 from latree.learning.loop import Training, after_steps
 from latree.lexicon.lexical_rules import LexicalRules
@@ -179,8 +180,8 @@ def test_resuming_gives_the_same_grammar(trees: list[Tree], pcfg: Pcfg, tmp_path
 
 def test_ordinary_training_has_no_normaliser(trees: list[Tree], pcfg: Pcfg) -> None:
     model = GmLveg(options=replace(SMALL, generative=0.0, epochs=0), pruner=pcfg).fit(trees)
-    learner = Learner(model.components, Weights(model.mixtures), model.options)
-    assert learner.normalised(learner.weights) is learner.weights
+    objective, weights = objective_of(model.options.generative, model.normaliser), Weights(model.mixtures)
+    assert objective.normalised(model.components, weights) is weights
     with pytest.raises(LatreeError, match="trained with --generative"):
         model.sample()
 

@@ -15,6 +15,7 @@ from latree import Hmm, LatreeError, Pcfg, Tree, load, read_trees
 from latree.cli.kind_options import options_from
 from latree.data import toy
 from latree.inference.prune import ACCURATE
+from latree.kinds.examples import by_length
 from latree.kinds.gm_lveg import KIND, GmLvegOptions
 from latree.kinds.gm_lveg.model import GmLveg, GmLvegTagger
 from latree.kinds.gm_lveg.paper import PAPER
@@ -22,7 +23,6 @@ from latree.kinds.gm_lveg.start import Cube, from_subtypes, points
 from latree.kinds.gm_lveg.training import Batch, Mirror, Weights, gradient
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.model import Lvg
-from latree.kinds.pruned import by_length
 from latree.kinds.search import Attempt, Search
 from latree.learning.checkpoint import Checkpoint
 from latree.learning.loop import Training, after_steps
@@ -385,7 +385,7 @@ def test_alone_and_with_the_pruner(model: GmLveg, trees: list[Tree]) -> None:
     words = [tree.words() for tree in trees[:8]]
     scores = []
     for model.joint in (False, True):
-        attempts = [model._attempt(tuple(sentence)) for sentence in words]
+        attempts = [model.attempt(tuple(sentence)) for sentence in words]
         search = Search(model, [one for one in attempts if isinstance(one, Attempt)], model.threshold)
         scores.append(search.scores("max-rule"))
     assert scores[0].shape == scores[1].shape

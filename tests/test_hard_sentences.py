@@ -7,10 +7,10 @@ import pytest
 
 from latree.cli.warm import small_model
 from latree.inference.results import Parse
+from latree.kinds.analyses import searches
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.model import Lvg
-from latree.kinds.model import NOTHING, Trouble
-from latree.kinds.search import Attempt
+from latree.kinds.search import NOTHING, Attempt, Trouble
 from latree.kinds.unsplit import REASON
 from latree.lexicon.options import LexiconOptions
 from latree.text.tree import Tree
@@ -92,7 +92,7 @@ def test_a_pruner_that_stands_in_lends_no_probabilities(name: str) -> None:
     whole = next(model.analyse([words]))
     assert whole.status == "ok"
     nothing = Trouble("recovered", "nothing")
-    found = model._stand_in(tuple(words), nothing)
+    found = model.stand_in(tuple(words), nothing)
     assert (found.status, found.tokens) == ("recovered", whole.tokens)
     assert "this is the pruner's analysis" in found.reason
     assert found.log_joint == found.log_marginal == -np.inf
@@ -109,8 +109,8 @@ def test_what_no_grammar_derives_is_flat() -> None:
 
 def test_pruning_is_given_up_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     model = correlated(TOLD)
-    attempt = model._attempt(["p", "r"])
+    attempt = model.attempt(["p", "r"])
     assert isinstance(attempt, Attempt)
-    assert len(list(model._searches(attempt, model.threshold, (1.0, 1e-2, 0.0)))) == 3
-    monkeypatch.setattr("latree.kinds.model.MANY_EDGES", 1)
-    assert len(list(model._searches(attempt, model.threshold, (1.0, 1e-2, 0.0)))) == 1
+    assert len(list(searches(model, attempt, model.threshold, (1.0, 1e-2, 0.0)))) == 3
+    monkeypatch.setattr("latree.kinds.analyses.MANY_EDGES", 1)
+    assert len(list(searches(model, attempt, model.threshold, (1.0, 1e-2, 0.0)))) == 1

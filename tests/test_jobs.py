@@ -13,8 +13,8 @@ import pytest
 
 from latree.errors import LatreeError
 from latree.kinds.jobs import analyse_all
-from latree.kinds.model import BATCH
 from latree.kinds.registry import load
+from latree.kinds.sentences import BATCH
 from tests.command import SLEEPS, model, toy_trees
 
 

@@ -18,9 +18,9 @@ from latree import LatreeError, Parse, Product, Tree, load
 from latree.cli.warm import NAMES, SMALL, TRAINED, is_tagger
 from latree.data import toy
 from latree.inference.results import OBJECTIVES
-from latree.kinds.model import BATCH
 from latree.kinds.registry import all_kinds, kind_named, model_class, report_on
 from latree.kinds.report import Ask
+from latree.kinds.sentences import BATCH
 from latree.report.html import page
 from tests.command import SLEEPS, done, latree, toy_trees
 from tests.kinds_matrix import PARSERS, TAGGERS, made, model, model_file, train

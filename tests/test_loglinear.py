@@ -16,6 +16,7 @@ from latree.data import toy
 from latree.inference.forms.multiscale import MultiScale, expanded, tree_sizes
 from latree.inference.forms.sparse import sparse
 from latree.inference.subtypes import Layout
+from latree.kinds.examples import by_length
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.model import Lvg, LvgTagger
 from latree.kinds.lvg_d import LvgDOptions
@@ -24,7 +25,6 @@ from latree.kinds.lvg_d.model import LoglinearModel, LvgD, LvgDTagger
 from latree.kinds.lvg_d.refinement import Refinement
 from latree.kinds.lvg_d.start import grown
 from latree.kinds.lvg_d.training import Numbered, PenalisedLoss, divide, fit_leg, log_likelihood_of_all
-from latree.kinds.pruned import by_length
 from latree.kinds.span_features import Words
 from latree.learning.checkpoint import Checkpoint
 from latree.learning.loop import Progress, Training, after_steps

@@ -23,10 +23,10 @@ from latree.inference.sampling import sample_derivation
 from latree.inference.subtypes import History
 from latree.inference.sweep import inside_only
 from latree.inference.viterbi import viterbi_edges
+from latree.kinds.analyses import rank
 from latree.kinds.lvg import LvgOptions, read_rounds
 from latree.kinds.lvg.model import Lvg
-from latree.kinds.model import Trouble
-from latree.kinds.search import Attempt, Search
+from latree.kinds.search import Attempt, Search, Trouble
 from latree.learning.checkpoint import Checkpoint
 from latree.learning.loop import Training
 from latree.text.binary import Node
@@ -95,9 +95,9 @@ def test_lists_are_sorted_and_name_no_tree_twice(model: Lvg, objective: Objectiv
     listed = model.kbest(SHORT, 20, objective)
     assert len({str(parse) for parse in listed}) == len(listed) == 20
     assert listed[0].tree == model.parse(SHORT, objective).tree
-    attempt = model._attempt(tuple(SHORT))
+    attempt = model.attempt(tuple(SHORT))
     assert not isinstance(attempt, Trouble)
-    search, derivations = model._rank(attempt, 20, objective)
+    search, derivations = rank(model, attempt, 20, objective)
     scores = [search.scores(objective)[edges].sum() for edges in derivations]
     assert scores == pytest.approx(sorted(scores, reverse=True))
     assert max(scores) == pytest.approx(search.scores(objective)[search.best(objective)[0].edges].sum())

@@ -13,6 +13,7 @@ from latree.inference.forms.sparse import no_statistics
 from latree.inference.pooled import pooled
 from latree.inference.results import Constituent
 from latree.inference.sweep import Inference, infer
+from latree.kinds.analyses import rank
 from latree.kinds.gm_lveg import GmLvegOptions
 from latree.kinds.gm_lveg.model import GmLveg, GmLvegTagger
 from latree.kinds.lvg import LvgOptions
@@ -78,13 +79,13 @@ def product(dev: list[Tree]) -> Product:
 
 def sums_over_trees(model: Parser, words: list[str]) -> tuple[dict[tuple[str, int, int], float], float]:
     """Probabilities of phrases, from those of all trees that survive pruning; and the sum of these."""
-    attempt = model._attempt(tuple(words))
+    attempt = model.attempt(tuple(words))
     assert isinstance(attempt, tuple)
-    search, edges = model._rank(attempt, 10_000, "max-rule")  # type: ignore[arg-type]
+    search, edges = rank(model, attempt, 10_000, "max-rule")  # type: ignore[arg-type]
     phrases: dict[tuple[str, int, int], float] = {}
     total = 0.0
     for derivation in search.weighed(edges):
-        parse = model._result(tuple(words), search, derivation, 0)
+        parse = model.analysis_of(tuple(words), search, derivation, 0)
         assert parse.tree is not None
         total += parse.probability
         for phrase in parse.tree.spans():

@@ -232,7 +232,7 @@ def assert_same(found: list[Any], others: list[Any]) -> None:
 
 def test_sequences_say_what_forests_say(tagger: Tagger, dev: list[Tree]) -> None:
     sentences = [*(tree.words() for tree in dev[:40]), ["zzx"], ["the", "zzxing", "zzx", "zzx", "."]]
-    by_forests = ForestModel._analyse_batch(tagger, sentences, "max-rule")
+    by_forests = ForestModel.analyse_batch(tagger, sentences, "max-rule")
     assert_same([*tagger.tag_all(sentences)], by_forests)
 
 

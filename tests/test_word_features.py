@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from latree.arrays import Floats
+from latree.kinds.examples import forests_with_gold
 from latree.kinds.gm_lveg.model import GmLvegTagger
 from latree.kinds.lvg_d.model import LvgDTagger
 from latree.kinds.span_features import WordFeatures
@@ -72,7 +73,7 @@ def test_training_weighs_words_as_tagging_does(model: Any, train: list[Tree]) ->
     """What lies on the items of a training forest is what the reading says of their words and tags."""
     tagged = model.prepare_data(train[:6])
     examples = model.examples(tagged)
-    forest, _ = model.forests(examples)
+    forest, _ = forests_with_gold(model, examples)
     on_items = model.spans.on(forest, model.words_of_all(examples)).weigh(model.span_weights)
     lexical = np.flatnonzero(forest.rule >= forest.rules)
     items, entries = forest.ends[lexical, 0], forest.rule[lexical] - forest.rules

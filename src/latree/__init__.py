@@ -25,7 +25,6 @@ Names are imported when they are first used, so that `import latree` stays cheap
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -122,11 +121,19 @@ _HOME = {
     "tag": "kinds.english",
     "tokenize": "text.sentences",
 }
-_NEEDS = {"NeuralParser": "torch", "NeuralTagger": "torch"}  # libraries that need not be there
-__all__ = [name for name in _HOME if name not in _NEEDS or find_spec(_NEEDS[name])]
+
+
+def _usable() -> list[str]:
+    """The names above, without those of kinds whose library is not there."""
+    from latree.kinds.registry import all_kinds  # when asked for: an import of latree alone imports nothing else
+
+    absent = {place for kind in all_kinds().values() if not kind.is_usable for place in kind.places().values()}
+    return [name for name, home in _HOME.items() if f"latree.{home}:{name}" not in absent]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__all__":
+        return _usable()
     if name in _HOME:
         return getattr(import_module(f"latree.{_HOME[name]}"), name)
     raise AttributeError(f"module 'latree' has no attribute {name!r}")
@@ -134,4 +141,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """The names above, though most are not imported yet."""
-    return [*__all__, "__doc__", "__version__"]
+    return [*_usable(), "__doc__", "__version__"]

@@ -20,7 +20,7 @@ LIKELY = 4  # members of a product
 LEAST_GAIN = 0.05  # points by which another member must make a product better: each makes it slower
 
 
-class Search:
+class BestModelSearch:
     """The search for the best model; `run` gives it."""
 
     def __init__(self, task: Task, jobs: Jobs, seconds: float, tell: Tell) -> None:

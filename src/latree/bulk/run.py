@@ -20,7 +20,7 @@ from latree.errors import LatreeError
 from latree.files import write_atomically
 from latree.inference.results import Objective
 from latree.kinds.jobs import Parcel
-from latree.kinds.model import Sentence
+from latree.kinds.sentences import Sentence
 from latree.parallel import Jobs, Pool
 
 BATCH = 32  # sentences that a worker gets at a time

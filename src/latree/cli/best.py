@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from latree.best.search import Search
+from latree.best.search import BestModelSearch
 from latree.best.trials import Task
 from latree.cli import common, training
 from latree.cli.status import note, status_line
@@ -38,7 +38,7 @@ def train_best(
     task = Task(tuple(treebank), dev, folder, form, learned, LabelRules.named(labels))
     tell = (lambda message: None) if quiet else note
     with common.telling_of_compilation(quiet), interrupts_plain():
-        search = Search(task, jobs, 60 * minutes, tell)
+        search = BestModelSearch(task, jobs, 60 * minutes, tell)
         try:
             with status_line(search.line, quiet):
                 model = search.run()

@@ -22,7 +22,8 @@ from latree.text.standard_input import input_waiting
 from latree.text.tokenize import Token, tokens_of
 
 if TYPE_CHECKING:
-    from latree.kinds.model import Model, Sentence
+    from latree.kinds.model import Model
+    from latree.kinds.sentences import Sentence
     from latree.parallel import Jobs
     from latree.report.value import Report
     from latree.text.labels import LabelRules
@@ -234,7 +235,7 @@ def analyse(
 ) -> Generator[Any, None, None]:
     """The best analysis of every sentence, in batches; from standard input, of what has come."""
     from latree.kinds.jobs import analyse_all
-    from latree.kinds.model import batches
+    from latree.kinds.sentences import batches
 
     if "-" in (inputs or ["-"]) and (jobs == 1 or sys.stdin.isatty()):
         # Whoever writes a line is waiting for its result, not for the other lines of a batch.

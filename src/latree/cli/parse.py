@@ -20,9 +20,10 @@ from latree.cli.tally import Tally
 from latree.errors import LatreeError
 from latree.inference.prune import ACCURATE
 from latree.inference.results import Objective, Parse
-from latree.kinds.model import ForestModel, Sentence
+from latree.kinds.model import ForestModel
 from latree.kinds.parser import Parser
 from latree.kinds.product.model import Product
+from latree.kinds.sentences import Sentence
 from latree.kinds.svs import Choice
 from latree.text.formats import read_partial_trees
 

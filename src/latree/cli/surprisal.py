@@ -15,8 +15,9 @@ from latree.cli.status import note
 from latree.cli.tally import Tally
 from latree.errors import LatreeError
 from latree.files import write_atomically
-from latree.kinds.model import ForestModel, Sentence
+from latree.kinds.model import ForestModel
 from latree.kinds.parser import Parser
+from latree.kinds.sentences import Sentence
 from latree.kinds.surprisal import Surprisal, WordSurprisal
 from latree.report.html import picture
 from latree.report.value import Bars

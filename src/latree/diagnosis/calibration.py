@@ -16,8 +16,8 @@ from latree.errors import LatreeError
 from latree.inference.phrases import SentencePhrases
 from latree.inference.results import Parse
 from latree.kinds.jobs import Parcel
-from latree.kinds.model import batches
 from latree.kinds.parser import Parser
+from latree.kinds.sentences import batches
 from latree.parallel import Pool
 from latree.scoring.reliability import Claim, Reliability, reliability
 from latree.text.tree import Tree

@@ -21,9 +21,9 @@ from latree.diagnosis.calibration import Calibration, Judged, calibration, judge
 from latree.errors import LatreeError
 from latree.inference.pooled import tempered
 from latree.kinds.jobs import Parcel
-from latree.kinds.model import batches
 from latree.kinds.parser import Parser
 from latree.kinds.search import Attempt, Search
+from latree.kinds.sentences import batches
 from latree.parallel import Pool
 from latree.text.tree import Tree
 
@@ -41,7 +41,7 @@ def squared_errors(model: Parser, gold: Iterable[Tree], jobs: Jobs = 1) -> Itera
 
 
 def _errors_of_batch(model: Parser, batch: Sequence[Tree]) -> list[Floats]:
-    attempts = [model._attempt(tree.words()) for tree in batch]
+    attempts = [model.attempt(tree.words()) for tree in batch]
     good = [k for k, one in enumerate(attempts) if isinstance(one, Attempt)]
     errors = np.full((len(batch), len(TEMPERATURES)), np.nan)
     if good:

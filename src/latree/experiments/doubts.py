@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from latree.experiments.tasks import Ledger, key_of, run_listed
+from latree.experiments.tasks import Ledger, key_of, run_tasks
 from latree.inference.results import Analysis, Parse, Tagging
 from latree.kinds.jobs import Parcel, pack
-from latree.kinds.model import Model, batches
+from latree.kinds.model import Model
+from latree.kinds.sentences import batches
 from latree.learning.checkpoint import fingerprint
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def doubts_of_all(
     kept = ledger or Ledger(None)
     known = _fingerprint(model) if kept.path is not None else ""
     listed = [(key_of(known, batch), batch) for batch in batches(list(words) for words in sentences)]
-    for found in run_listed(_doubts, listed, jobs, kept, Parcel.open, Parcel(model)):
+    for found in run_tasks(_doubts, listed, jobs, kept, Parcel.open, Parcel(model)):
         yield from (Doubts(*one) for one in found)
 
 

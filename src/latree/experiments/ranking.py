@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from latree.errors import LatreeError
 from latree.experiments.doubts import Doubts, doubts_of_all
 from latree.experiments.tasks import Ledger
-from latree.kinds.model import Model, Sentence
+from latree.kinds.model import Model
+from latree.kinds.sentences import Sentence
 from latree.text.tokenize import offsets
 
 if TYPE_CHECKING:

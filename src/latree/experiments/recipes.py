@@ -33,7 +33,7 @@ class Recipe:
         if not isinstance(model, ForestModel):
             raise LatreeError(f"an experiment takes models such as latree.Lvg(rounds=3), not {model!r}")
         tags = isinstance(model, Tagger)
-        text = " ".join([model.kind, *_changes(model.options, model._default_options())])
+        text = " ".join([model.kind, *_changes(model.options, model.default_options())])
         return cls(text, kind_named(model.kind).name, model.options, tags)
 
     @property

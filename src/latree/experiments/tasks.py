@@ -54,7 +54,7 @@ def key_of(*parts: Any) -> str:
 
 def run_tasks(
     work: Callable[[Any, Task], Result],
-    tasks: Mapping[str, Task],
+    tasks: Mapping[str, Task] | Sequence[tuple[str, Task]],
     jobs: Jobs,
     ledger: Ledger,
     make: Callable[..., Any],
@@ -62,29 +62,14 @@ def run_tasks(
 ) -> Iterator[Result]:
     """Give `work(what make(*arguments) gives, task)` of every task, by its key, in order.
 
-    Each process makes once what all tasks share, such as the treebank.
+    In a list several tasks may have the same key; these are done once.  Each process makes once what all tasks share,
+    such as the treebank.
     """
-    missing = {key: task for key, task in tasks.items() if key not in ledger.done}
+    listed = list(tasks.items()) if isinstance(tasks, Mapping) else tasks
+    missing = {key: task for key, task in listed if key not in ledger.done}
     with Pool(jobs, make, *arguments, most=len(missing)) as pool:
         fresh = pool.stream(work, missing.values())
-        for key in tasks:
-            if key in missing:
+        for key, _ in listed:
+            if key not in ledger.done:
                 ledger.write(key, next(fresh))
             yield ledger.done[key]
-
-
-def run_listed(
-    work: Callable[[Any, Task], Result],
-    listed: Sequence[tuple[str, Task]],
-    jobs: Jobs,
-    ledger: Ledger,
-    make: Callable[..., Any],
-    *arguments: Any,
-) -> Iterator[Result]:
-    """Give the same of tasks in a list, where some may have the same key; these are done once."""
-    tasks, known = dict(listed), dict[str, Result]()
-    fresh = zip(tasks, run_tasks(work, tasks, jobs, ledger, make, *arguments), strict=True)
-    for key, _ in listed:
-        if key not in known:
-            known.update([next(fresh)])
-        yield known[key]

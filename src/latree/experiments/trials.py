@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 from latree.errors import LatreeError
 from latree.experiments.held_out import score
 from latree.experiments.recipes import Recipe
-from latree.experiments.tasks import Ledger, key_of, run_listed
+from latree.experiments.tasks import Ledger, key_of, run_tasks
 from latree.learning.checkpoint import fingerprint
 from latree.scoring.score import Scores, TagScores, Triple
 
@@ -88,7 +88,7 @@ class Laboratory:
             (key_of(trial.recipe.identity(trial.seed), treebank, trial.train, trial.held_out), trial)
             for trial in trials
         ]
-        return run_listed(_run, listed, self.jobs, Ledger(self.ledger), _keep, self.examples)
+        return run_tasks(_run, listed, self.jobs, Ledger(self.ledger), _keep, self.examples)
 
 
 def _keep(examples: Sequence[Any]) -> Sequence[Any]:

@@ -8,9 +8,10 @@ from typing import TypeVar
 
 from latree.errors import LatreeError
 from latree.inference.results import Analysis, Parse, Tagging
-from latree.kinds.model import ForestModel, Model, Sentence
+from latree.kinds.model import ForestModel, Model
 from latree.kinds.parser import Parser
 from latree.kinds.registry import load
+from latree.kinds.sentences import Sentence
 
 Named = Model | str | Path | None  # a model; or a file, or one that ships, by its name; None: the English grammar
 _Item = TypeVar("_Item")

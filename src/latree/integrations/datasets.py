@@ -12,8 +12,9 @@ from latree.errors import LatreeError
 from latree.inference.results import Analysis, finite
 from latree.integrations.common import Named, analyses, regrouped, tags_of, the_model
 from latree.kinds.jobs import Parcel
-from latree.kinds.model import Model, Sentence
+from latree.kinds.model import Model
 from latree.kinds.parser import Parser
+from latree.kinds.sentences import Sentence
 
 Batch = dict[str, list[Any]]
 Values = dict[str, Callable[[Any], Any]]  # what a column has of an analysis, by its name

@@ -8,9 +8,10 @@ from typing import Any
 from latree.errors import LatreeError
 from latree.inference.results import Analysis, Tagging
 from latree.integrations.common import Named, analyses, missing, tags_of, the_model
-from latree.kinds.model import Model, Sentence
+from latree.kinds.model import Model
 from latree.kinds.parser import Parser
 from latree.kinds.registry import kind_named
+from latree.kinds.sentences import Sentence
 from latree.text.tokenize import Token
 
 try:

@@ -15,7 +15,7 @@ from latree.kinds.pruned import PrunedModel
 class ContinuousModel(PrunedModel):
     """Mixed into a parser or a tagger: subtypes are integrated over, and never gone through."""
 
-    def _draw(self, forest: Forest, reading: Any, rng: np.random.Generator) -> list[int]:
+    def draw_edges(self, forest: Forest, reading: Any, rng: np.random.Generator) -> list[int]:
         raise LatreeError("continuous subtypes cannot be gone through one by one; trees are drawn from other kinds")
 
     def viterbi_scores(self, forest: Forest, reading: Any) -> Floats:

@@ -7,8 +7,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from latree.inference.results import Parse
-from latree.kinds.model import Model, Sentence
+from latree.kinds.model import Model
 from latree.kinds.registry import load
+from latree.kinds.sentences import Sentence
 
 if TYPE_CHECKING:
     from latree.parallel import Jobs

@@ -8,17 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from latree.files import Arrays, Header
-from latree.inference.results import Analysis, Objective
-from latree.kinds.model import ForestModel, Model, Sentence, batches
+from latree.inference.results import Objective
+from latree.kinds.hooks import Result
+from latree.kinds.model import ForestModel, Model
 from latree.kinds.registry import from_state
+from latree.kinds.sentences import Sentence, batches
 
 if TYPE_CHECKING:
     from latree.parallel import Jobs
 
-Result = TypeVar("Result", bound=Analysis)
 Packed = tuple[str, Header, Arrays, dict[str, Any]]
 
 

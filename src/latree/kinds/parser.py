@@ -22,11 +22,13 @@ from latree.inference.phrases import SentencePhrases
 from latree.inference.prune import Cascade, RuleFinder, prune, rule_finder
 from latree.inference.results import Constituent, Objective, Parse
 from latree.inference.subtypes import Cells, Layout
+from latree.kinds.analyses import attempt_words, draw_analysis, search_one
 from latree.kinds.fine_tags import FineTagger
-from latree.kinds.model import ForestModel, Sentence, Trouble, clipped
+from latree.kinds.model import ForestModel
 from latree.kinds.options import TreeOptions
 from latree.kinds.registry import all_kinds, kind_named
-from latree.kinds.search import NO_TAGS, Attempt, Search
+from latree.kinds.search import NO_TAGS, Attempt, Search, Trouble
+from latree.kinds.sentences import Sentence, clipped
 from latree.kinds.surprisal import Predictor, Surprisal, unknowable
 from latree.lexicon.distribution import WordDistribution
 from latree.text.binary import Binarization, Node, undo
@@ -103,10 +105,10 @@ class Parser(ForestModel[Parse]):
 
     def posteriors(self, sentence: Sentence, least: float = 1e-3) -> list[Constituent]:
         """Every phrase with at least the given probability, summed over all trees; by span."""
-        attempt = self._attempt(sentence)
+        attempt = self.attempt(sentence)
         if isinstance(attempt, Trouble):
             return []
-        search = self._search(attempt, min(least, self.threshold) * 1e-2)
+        search = search_one(self, attempt, min(least, self.threshold) * 1e-2)
         return search.phrases.likely(least)
 
     def log_prob_tree(self, tree: Tree) -> float:
@@ -165,7 +167,7 @@ class Parser(ForestModel[Parse]):
         """A tree drawn from the model: given words, one of their trees; without, a sentence of the model's own."""
         rng = np.random.default_rng(seed)
         if sentence is not None:
-            return self._sample_given(sentence, rng)
+            return draw_analysis(self, sentence, rng)
         tree = self._finely_tagged(undo(self._drawn_tree(rng)))
         words = tuple(tree.words())
         return Parse(words, self.log_prob_tree(tree), self.log_prob(words), tree=tree)
@@ -178,7 +180,7 @@ class Parser(ForestModel[Parse]):
 
     def searched(self, words: Sequence[str], looseness: float = 1.0) -> Search | None:
         """Search all trees of a sentence, thresholds times the looseness; None where there are none."""
-        attempt = self._attempt(words)
+        attempt = self.attempt(words)
         return None if isinstance(attempt, Trouble) else self._possible(attempt, looseness)
 
     def searched_within(self, search: Search, sentence: PartialTree) -> Search | None:
@@ -186,12 +188,12 @@ class Parser(ForestModel[Parse]):
         return self._possible(self._bounded_attempt(search.attempts[0], sentence))
 
     def _possible(self, attempt: Attempt, looseness: float = 1.0) -> Search | None:
-        search = self._search(attempt, self.threshold * looseness)
+        search = search_one(self, attempt, self.threshold * looseness)
         return search if np.isfinite(search.log_z[0]) else None
 
-    def _attempt(self, sentence: Sentence) -> Attempt | Trouble:
+    def attempt(self, sentence: Sentence) -> Attempt | Trouble:
         """The coarse pass of a sentence; where constituents are listed or brackets given, limited to those."""
-        attempt = super()._attempt(self.words_of(sentence))
+        attempt = attempt_words(self, self.words_of(sentence))
         if isinstance(attempt, Trouble):
             return attempt
         if isinstance(sentence, PartialTree):
@@ -252,10 +254,10 @@ class Parser(ForestModel[Parse]):
                 raise LatreeError(f"{sentence.told(one)} and {tags[one.start]}: a word has one tag; drop one of them")
         return tags
 
-    def _unmet(self, sentence: Sentence) -> str:
+    def unmet(self, sentence: Sentence) -> str:
         """Name the first bracket that no tree has, with those before it."""
         if not isinstance(sentence, PartialTree):
-            return super()._unmet(sentence)
+            return super().unmet(sentence)
         searcher, brackets = self.searcher, sentence.brackets
         chart = searcher.coarse(searcher.read(sentence.words))
 
@@ -277,7 +279,7 @@ class Parser(ForestModel[Parse]):
 
     # -- results
 
-    def _result(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Parse:
+    def analysis_of(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Parse:
         tree = self._finely_tagged(derivation.tree(self.grammar, tokens), search.attempts[which].tags)
         look_up = SentencePhrases(search.phrases, which)
         return Parse(tokens, derivation.log_weight, float(search.log_z[which]), tree=tree, look_up=look_up)
@@ -286,7 +288,7 @@ class Parser(ForestModel[Parse]):
         """A tree as the treebank would have it; some words' tags are given."""
         return tree if self.fine is None else self.fine.refined(tree, self.lexicon, given)
 
-    def _stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Parse:
+    def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Parse:
         """A flat tree of the likeliest tags under the commonest sentence label."""
         if not tokens:
             return Parse((), -np.inf, -np.inf, *trouble)

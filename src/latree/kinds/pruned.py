@@ -1,56 +1,42 @@
 """What models that are trained by gradient on pruned forests share, whether they parse or tag.
 
-Another model, the pruner, says which constituents a sentence may have, in training and in parsing alike; the forests of
-training are made once and kept, and always hold the gold analysis.
+Another model, the pruner, says which constituents a sentence may have, in training (`kinds/examples.py`) and in parsing
+alike.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from latree.arrays import NONE, Floats, Longs, starts
+from latree.arrays import Floats, Longs
 from latree.errors import LatreeError
 from latree.files import Arrays, Header, ModelFile, part_of
-from latree.inference.forest import Forest, Piece, UnknownRuleError, anchors, assemble, from_trees, thin
+from latree.inference.forest import Forest, Piece, UnknownRuleError, from_trees, thin
 from latree.inference.grammar import inner_nodes, tagged_words
 from latree.inference.pooled import Posteriors
 from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.inference.prune import Cascade
 from latree.inference.reading import Reading
 from latree.inference.sampling import Drawer
-from latree.inference.sequences import (
-    Lattice,
-    Sums,
-    chosen_steps,
-    likely_tags,
-    narrowed,
-    only,
-    restricted,
-)
+from latree.inference.sequences import Lattice, Sums, narrowed
 from latree.inference.trellis import chain_rules, gold_chain
+from latree.kinds.examples import Example
 from latree.kinds.fine_tags import FineTagger
-from latree.kinds.model import ForestModel, Model, Trouble
+from latree.kinds.model import ForestModel, Model
 from latree.kinds.parser import Parser
 from latree.kinds.registry import from_state
+from latree.kinds.search import Trouble
 from latree.kinds.tagger import Tagger
-from latree.learning.checkpoint import Standing, fingerprint
-from latree.learning.loop import Trainee, Training
+from latree.learning.loop import Training
 from latree.lexicon.lexical_rules import LexicalRules
 from latree.text.binary import Node
-
-if TYPE_CHECKING:
-    from latree.parallel import Jobs
-
-PRUNING = "pruning the treebank"
-LOG_P = "log P(T|w) a sentence"  # what is raised
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,26 +44,6 @@ class PrunedReading(Reading):
     """What the pruner makes of words; a kind adds what it makes of them itself."""
 
     pruner: Reading
-
-
-@dataclass(frozen=True, eq=False)
-class Example:
-    """A sentence to learn from."""
-
-    words: tuple[str, ...]
-    tags: list[int]
-    derive: Callable[[], Piece]
-
-    @cached_property
-    def gold(self) -> Piece:
-        """Its gold derivation as a forest, lexical entries numbered word * tags + tag; made when asked for."""
-        return self.derive()
-
-
-def by_length(examples: Sequence[Example], size: int) -> list[list[Example]]:
-    """Groups of so many sentences of like length."""
-    ordered = sorted(examples, key=lambda one: len(one.words))
-    return [ordered[k : k + size] for k in range(0, len(ordered), size)]
 
 
 def _itself(piece: Piece) -> Piece:
@@ -94,7 +60,7 @@ class PrunedModel(ForestModel[Any]):
     heeds_letters: ClassVar[bool] = False  # whether words of a class are told apart by their letters
     certifies = False
     own_name: ClassVar[str]  # of what is not the pruner, for messages
-    _continues: ClassVar[str | None] = "epochs"
+    continues: ClassVar[str | None] = "epochs"
 
     def __init__(self, options: Any = None, *, pruner: Model | None = None, **changes: Any) -> None:
         """`pruner` is a model of the same treebank, trained or not; else the options say what it is."""
@@ -149,35 +115,6 @@ class PrunedModel(ForestModel[Any]):
         """Describe this training and that of the pruner, of which all rounds count."""
         return super().identity() | {"pruner": {"kind": self.pruner.kind, "options": self.pruner.options.to_json()}}
 
-    def forests(self, examples: Sequence[Example], looseness: float = 1.0) -> tuple[Forest, Forest]:
-        """Lay sentences end to end as two forests: the gold analyses, and what the pruner leaves with the gold kept.
-
-        Thresholds are multiplied by the looseness.
-        """
-        rules = len(self.grammar.rules)
-        gold = assemble([one.gold for one in examples], rules)
-        size = max(len(one.words) for one in examples) + 1
-        readings = [self.pruner.read(one.words) for one in examples]
-        coarse = [self.pruner.coarse(reading) for reading in readings]
-        pieces = [self._prune_around(one, part, looseness) for one, part in zip(examples, coarse, strict=True)]
-        kept = (anchors(gold, size), size)
-        joined = type(readings[0]).joined(readings)
-        return gold, self.prune_further(assemble(pieces, rules), joined, looseness, kept)
-
-    def _prune_around(self, example: Example, coarse: Any, looseness: float) -> Piece:
-        """What the coarse pass leaves, with a threshold so low that the gold derivation is among it."""
-        threshold, size = self.pruner.threshold * looseness, len(example.words) + 1
-        gold = anchors(assemble([example.gold], len(self.grammar.rules)), size)
-        while True:
-            piece = self.pruner.prune(coarse, threshold)
-            if len(piece.symbol):
-                found = anchors(assemble([piece], len(self.grammar.rules)), size)
-                if np.isin(gold, found).all():
-                    return piece
-            if threshold == 0.0:
-                raise LatreeError(f"the pruner does not derive the gold analysis of: {' '.join(example.words)}")
-            threshold = threshold * 1e-2 if threshold > 1e-15 else 0.0
-
     def prune_further(
         self, forest: Forest, reading: Reading, looseness: float, gold: tuple[Longs, int] | None
     ) -> Forest:
@@ -226,10 +163,10 @@ class PrunedModel(ForestModel[Any]):
         alone = super().opinions(forest, reading)
         return [*alone, *self.pruner.opinions(forest, reading.pruner)] if self.joint else alone
 
-    def _stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Any:
+    def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Any:
         """What the pruner says, where the model has nothing to say."""
         if trouble.status != "recovered":
-            return self.pruner._stand_in(tokens, trouble)
+            return self.pruner.stand_in(tokens, trouble)
         found = next(self.pruner.analyse([tokens]))
         if found.status != "ok":
             return found
@@ -267,53 +204,6 @@ class PrunedModel(ForestModel[Any]):
 
     def check_lexicon(self) -> None:
         """The pruner's was looked at with the pruner."""
-
-
-class GradientTrainee(Trainee):
-    """A model that follows the gradient of log P(T | w); the best step on held-out data is kept."""
-
-    keeps_best = True
-
-    def __init__(self, model: Any, data: list[Any]) -> None:
-        """`data` is as `prepare_data` makes it."""
-        self.model, self.data = model, data
-
-    def fingerprint(self) -> str:
-        return fingerprint(line.encode("utf-8", "surrogatepass") for line in self.model.lines(self.data))
-
-    def begin(self, rng: np.random.Generator, training: Training) -> None:
-        """Train the pruner where need be, and begin with its grammar."""
-        self.model.fit_pruner(self.data, training.inside("pruner"))
-        self.model.adopt(self.model.pruner)
-        training.announce(PRUNING)
-        self.start(self.model.examples(self.data), rng)
-        self.open(training.jobs)
-
-    def resume(self, standing: Standing, training: Training) -> None:
-        self.model.restore(standing.header, standing.model)
-        self.model.prepare()
-        training.announce(PRUNING)
-        self.go_on(self.model.examples(self.data), standing.arrays)
-        self.open(training.jobs)
-
-    def usable(self, examples: Sequence[Example]) -> list[Example]:
-        """Leave out sentences that are too long to be trained on."""
-        most = self.model.options.max_length
-        usable = [one for one in examples if len(one.words) <= most]
-        if not usable:
-            raise LatreeError(f"no sentence of the treebank has at most {most} words; raise --max-length")
-        return usable
-
-    @abstractmethod
-    def start(self, examples: Sequence[Example], rng: np.random.Generator) -> None:
-        """Make a model that nothing has been learned of, and what its training needs."""
-
-    @abstractmethod
-    def go_on(self, examples: Sequence[Example], state: Arrays) -> None:
-        """Make what the training needs, as it was."""
-
-    def open(self, jobs: Jobs) -> None:
-        """Start so many processes, where a training can use several."""
 
 
 class PrunedParser(PrunedModel, Parser):
@@ -392,38 +282,6 @@ class PrunedTagger(PrunedModel, Tagger):
         if self.edge_threshold == 0.0:
             return lattice
         return narrowed(lattice, self.pruner.sum_sequences(lattice, reading.pruner), self.edge_threshold)
-
-    def lattices(
-        self, examples: Sequence[Example], has_rule: NDArray[np.bool_], looseness: float = 1.0
-    ) -> tuple[Lattice, Lattice]:
-        """What `forests` are, as lattices, for training on sequences: the gold tags, and what the pruner leaves with
-        the gold kept.  Tags that a word has no rule for [words, tags] are left out."""
-        reading, first = (
-            self.pruner.read_all([one.words for one in examples]),
-            starts([len(one.words) for one in examples]),
-        )
-        _, posterior = self.pruner.coarse_all(reading, first)
-        gold = np.concatenate([one.tags for one in examples])
-        least = self._thresholds(examples, posterior[np.arange(len(gold)), gold], first, looseness)
-        lattice = likely_tags(first, np.where(posterior >= least[:, None], posterior, 0.0), 0.0)
-        chosen = np.flatnonzero(lattice.tag == gold[lattice.word_of_node])
-        if self.edge_threshold > 0.0:
-            sums, steps = self.pruner.sum_sequences(lattice, reading), chosen_steps(lattice, chosen)
-            sums.node[chosen] = sums.step[steps[steps != NONE]] = np.inf  # these are kept
-            lattice = narrowed(lattice, sums, self.edge_threshold * looseness)
-        lattice = restricted(lattice, has_rule[lattice.word_of_node, lattice.tag], lattice.is_open)
-        return only(lattice, np.flatnonzero(lattice.tag == gold[lattice.word_of_node])), lattice
-
-    def _thresholds(self, examples: Sequence[Example], posterior: Floats, first: Longs, looseness: float) -> Floats:
-        """[words] thresholds so low that all gold tags of a sentence are among what is left, given their posteriors."""
-        lowest = np.minimum.reduceat(posterior, first[:-1])
-        if not lowest.all():
-            words = examples[int(np.argmin(lowest))].words
-            raise LatreeError(f"the pruner does not derive the gold analysis of: {' '.join(words)}")
-        least = np.full(len(lowest), self.pruner.threshold * looseness)
-        while (high := least > lowest).any():
-            least[high] = np.where(least[high] > 1e-15, least[high] * 1e-2, 0.0)
-        return np.repeat(least, np.diff(first))
 
     def sequence_opinions(self, lattice: Lattice, reading: PrunedReading) -> Sequence[Sums]:
         """The model's, and jointly also the pruner's."""

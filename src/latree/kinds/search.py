@@ -26,10 +26,10 @@ from latree.inference.kbest import k_best
 from latree.inference.phrases import PhraseTable
 from latree.inference.pooled import Pooled, Posteriors, pooled, tempered
 from latree.inference.reading import Reading
+from latree.inference.results import OBJECTIVES, Objective, Status
 
 if TYPE_CHECKING:
     from latree.kinds.model import Model
-from latree.inference.results import OBJECTIVES, Objective
 
 NO_TAGS: Mapping[int, str] = MappingProxyType({})
 LISTED = (4, 32, 256)  # trees to look through, where the best one cannot be
@@ -64,6 +64,16 @@ class Attempt(NamedTuple):
         """What has a posterior of at least the threshold."""
         piece = model.prune(self.coarse, threshold)
         return piece if self.bounds is None else self.bounds.on_piece(piece)
+
+
+class Trouble(NamedTuple):
+    """Why a sentence has no derivation."""
+
+    status: Status
+    reason: str
+
+
+NOTHING = Trouble("recovered", "the grammar derives nothing for these words")
 
 
 @dataclass

@@ -25,7 +25,8 @@ from latree.inference.forest import Forest, P, R, assemble
 from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.inference.sequences import Lattice
 from latree.jit import kernel
-from latree.kinds.pruned import Example, PrunedModel, PrunedReading, by_length
+from latree.kinds.examples import Example, by_length
+from latree.kinds.pruned import PrunedModel, PrunedReading
 from latree.lexicon.lexical_rules import LexicalRules
 
 LENGTHS = np.array([2, 3, 4, 5, 6, 8, 11, 16, 21, 31, 41])  # a length counts as the last of these that it reaches

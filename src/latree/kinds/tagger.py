@@ -40,10 +40,12 @@ from latree.inference.trellis import (
     gold_chain,
     lattice,
 )
-from latree.kinds.model import ForestModel, Sentence, Trouble, checked_words, clipped
+from latree.kinds.analyses import attempt_words, draw_analysis, search_one
+from latree.kinds.model import ForestModel
 from latree.kinds.options import ModelOptions
 from latree.kinds.registry import kind_named
-from latree.kinds.search import Search
+from latree.kinds.search import Attempt, Search, Trouble
+from latree.kinds.sentences import Sentence, checked_words, clipped
 from latree.text.formats import TaggedSentence, read_tagged
 from latree.text.labels import LabelRules
 from latree.text.partial_trees import PartialTree
@@ -74,7 +76,7 @@ class Tagger(ForestModel[Tagging]):
     subtype_chain: SubtypeChain  # the model itself
 
     @classmethod
-    def _default_options(cls) -> ModelOptions:
+    def default_options(cls) -> ModelOptions:
         return kind_named(cls.kind).trained_options.for_tagger()
 
     def __init__(self, options: Any = None, **changes: Any) -> None:
@@ -110,10 +112,10 @@ class Tagger(ForestModel[Tagging]):
 
     def posteriors(self, sentence: Sentence, least: float = 1e-3) -> list[dict[str, float]]:
         """For each word the tags of at least the given probability, the likeliest first."""
-        tokens, attempt = self.words_of(sentence), self._attempt(sentence)
+        tokens, attempt = self.words_of(sentence), self.attempt(sentence)
         if isinstance(attempt, Trouble):
             return []
-        search = self._search(attempt, min(least, self.threshold) * 1e-2)
+        search = search_one(self, attempt, min(least, self.threshold) * 1e-2)
         lexical = np.flatnonzero(search.forest.rule >= self.rules.rules)
         items = search.forest.ends[lexical, P]
         table = np.zeros((len(tokens), len(self.grammar.tags)))
@@ -126,7 +128,7 @@ class Tagger(ForestModel[Tagging]):
         """Tags drawn from the model: given words, tags for them; without, a sentence of the model's own."""
         rng = np.random.default_rng(seed)
         if sentence is not None:
-            return self._sample_given(sentence, rng)
+            return draw_analysis(self, sentence, rng)
         tagged = self.drawer.sequence(rng)
         words, tags = tuple(word for word, _ in tagged), [tag for _, tag in tagged]
         return Tagging(words, self.log_prob_tags(words, tags), self.log_prob(words), tags=self._names(tags))
@@ -149,6 +151,15 @@ class Tagger(ForestModel[Tagging]):
 
     # -- the coarse pass
 
+    @property
+    def searcher(self) -> Tagger:
+        return self
+
+    def attempt(self, sentence: Sentence) -> Attempt | Trouble:
+        if isinstance(sentence, PartialTree):
+            raise LatreeError(f"brackets are for parsers; a {self.kind} takes words")
+        return attempt_words(self, self.words_of(sentence))
+
     def coarse(self, reading: Any) -> Trellis:
         return fill_trellis(self.chain, reading.tags)
 
@@ -162,17 +173,17 @@ class Tagger(ForestModel[Tagging]):
         """Whether the model does something that is done on forests alone."""
         return False
 
-    def _analyse_batch(self, batch: Sequence[Sentence], objective: Objective) -> list[Tagging]:
+    def analyse_batch(self, batch: Sequence[Sentence], objective: Objective) -> list[Tagging]:
         """Tag sentences all at once; what is out of the ordinary goes the way of forests."""
         if objective != "max-rule" or self.needs_forests:
-            return super()._analyse_batch(batch, objective)
+            return super().analyse_batch(batch, objective)
         words = [self.words_of(sentence) for sentence in batch]
         plain = (not isinstance(sentence, Listed | PartialTree) for sentence in batch)
         sizes = ((k, is_plain, len(words[k])) for k, is_plain in enumerate(plain))
         usual = [k for k, is_plain, size in sizes if is_plain and 0 < size <= self.max_length]
         found = dict(zip(usual, self._tag_at_once([words[k] for k in usual]) if usual else (), strict=True))
         rest = [k for k in range(len(batch)) if found.get(k) is None]
-        found |= zip(rest, super()._analyse_batch([batch[k] for k in rest], objective), strict=True)
+        found |= zip(rest, super().analyse_batch([batch[k] for k in rest], objective), strict=True)
         return [one for k in range(len(batch)) if (one := found[k]) is not None]
 
     def _tag_at_once(self, sentences: Sequence[tuple[str, ...]]) -> list[Tagging | None]:
@@ -230,7 +241,7 @@ class Tagger(ForestModel[Tagging]):
     def _names(self, tags: Iterable[int]) -> tuple[str, ...]:
         return tuple(self.grammar.tags[tag].label for tag in tags)
 
-    def _result(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Tagging:
+    def analysis_of(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Tagging:
         forest = search.forest
         lexical = [
             edge for edge in derivation.edges if forest.rule[edge] >= self.rules.rules
@@ -240,7 +251,7 @@ class Tagger(ForestModel[Tagging]):
         log_marginal = float(search.log_z[which])
         return Tagging(tokens, derivation.log_weight, log_marginal, tags=self._names(tags), confidences=confidences)
 
-    def _stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Tagging:
+    def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Tagging:
         """Each word's likeliest tag by itself."""
         tags = tuple(self.likeliest_tag(word, first=i == 0) for i, word in enumerate(tokens))
         return Tagging(tokens, -np.inf, -np.inf, *trouble, tags=tags)

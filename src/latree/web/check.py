@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from latree.errors import LatreeError
-from latree.kinds.model import clipped
+from latree.kinds.sentences import clipped
 
 Schema = dict[str, Any]
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from latree import __version__
 from latree.errors import LatreeError
-from latree.kinds.model import Model, Sentence
+from latree.kinds.model import Model
+from latree.kinds.sentences import Sentence
 from latree.text.draw import Picture, render
 from latree.text.partial_trees import Bracket, PartialTree
 from latree.text.tree import Tree

@@ -10,8 +10,9 @@ from latree.errors import LatreeError
 from latree.experiments.doubts import doubts_of
 from latree.inference.results import Objective, Parse
 from latree.kinds.lvg.typical import Likeliest, Typical
-from latree.kinds.model import BATCH, Model, Sentence
+from latree.kinds.model import Model
 from latree.kinds.parser import Parser
+from latree.kinds.sentences import BATCH, Sentence
 from latree.kinds.tagger import Tagger
 from latree.text.tree import Tree
 

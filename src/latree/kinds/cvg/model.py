@@ -20,15 +20,16 @@ from latree.inference.constituents import Listed
 from latree.inference.decode import best, best_edges
 from latree.inference.forest import Forest, P, Piece, anchors
 from latree.inference.pooled import Pooled, by_edges
+from latree.kinds.analyses import search_one
 from latree.kinds.cvg import CvgOptions
 from latree.kinds.cvg.lists import TreeList, list_trees
 from latree.kinds.cvg.network import Circuit, Network, activity, circuit, compositions
 from latree.kinds.cvg.training import Epochs
 from latree.kinds.lvg.model import Lvg
-from latree.kinds.model import Sentence, Trouble
 from latree.kinds.parser import Parser
 from latree.kinds.pruned import PrunedParser, PrunedReading
-from latree.kinds.search import Attempt
+from latree.kinds.search import Attempt, Trouble
+from latree.kinds.sentences import Sentence
 from latree.learning.loop import Training, train
 from latree.text.binary import Node
 from latree.text.partial_trees import PartialTree
@@ -82,14 +83,14 @@ class Cvg(PrunedParser):
         return self._listed(grammar, Attempt(grammar.coarse(reading), reading))
 
     def _listed(self, grammar: Parser, attempt: Attempt) -> TreeList:
-        return list_trees(grammar._search(attempt, self.threshold), self.options.list_length)
+        return list_trees(search_one(grammar, attempt, self.threshold), self.options.list_length)
 
-    def _attempt(self, sentence: Sentence) -> Attempt | Trouble:
+    def attempt(self, sentence: Sentence) -> Attempt | Trouble:
         """The list of a sentence; where constituents are listed or brackets given, of trees that keep to these."""
-        attempt = super()._attempt(self.words_of(sentence))
+        attempt = super().attempt(self.words_of(sentence))
         if not isinstance(sentence, Listed | PartialTree) or isinstance(attempt, Trouble):
             return attempt
-        limited = self.pruner._attempt(sentence)
+        limited = self.pruner.attempt(sentence)
         assert isinstance(limited, Attempt) and isinstance(attempt.reading, CvgReading)  # noqa: PT018
         reading = replace(attempt.reading, listed=self._listed(self.pruner, limited))
         return limited._replace(coarse=self.coarse(reading), reading=reading)
@@ -132,7 +133,7 @@ class Cvg(PrunedParser):
         same = (one.log_joint for one in found if one.tree is not None and self.cleaned(one.tree) == cleaned)
         return next(same, -np.inf)
 
-    def _draw(self, forest: Forest, reading: CvgReading, rng: np.random.Generator) -> list[int]:
+    def draw_edges(self, forest: Forest, reading: CvgReading, rng: np.random.Generator) -> list[int]:
         """Draw a tree of the list."""
         trees = np.flatnonzero(forest.ends[:, P] == forest.root[0])
         odds = self.infer(forest, reading).posterior[trees]

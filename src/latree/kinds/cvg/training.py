@@ -24,7 +24,8 @@ from latree.kinds.cvg import CvgOptions
 from latree.kinds.cvg.lists import TreeList, pack_lists, unpack_lists
 from latree.kinds.cvg.network import Circuit, Network, activity, first_network, slopes, totals
 from latree.kinds.cvg.vectors import GivenVectors, first_words
-from latree.kinds.pruned import Example, GradientTrainee
+from latree.kinds.examples import Example
+from latree.kinds.gradient_trainee import GradientTrainee
 from latree.learning.adagrad import AdaGrad
 from latree.learning.checkpoint import Standing
 from latree.learning.loop import Progress, Score, Training, Watch

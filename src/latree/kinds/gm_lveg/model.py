@@ -38,18 +38,20 @@ from latree.inference.gaussian.unmerged import UnmergedForest
 from latree.inference.potentials import Potentials
 from latree.inference.sequences import Lattice, Sums
 from latree.kinds.continuous import ContinuousModel
+from latree.kinds.examples import Example, forests_with_gold, lattices_with_gold
 from latree.kinds.gm_lveg import GmLvegOptions
+from latree.kinds.gm_lveg.epochs import Epochs
 from latree.kinds.gm_lveg.generative import Normaliser
 from latree.kinds.gm_lveg.start import Cube, Start, from_subtypes, from_treebank, make_components
-from latree.kinds.gm_lveg.training import Batch, Epochs, component_limit
+from latree.kinds.gm_lveg.training import Batch, component_limit
 from latree.kinds.hmm.model import Hmm
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.model import Lvg
-from latree.kinds.model import Sentence
 from latree.kinds.options import TreeOptions
 from latree.kinds.parser import Parser
 from latree.kinds.pcfg.model import Pcfg
-from latree.kinds.pruned import Example, PrunedParser, PrunedTagger
+from latree.kinds.pruned import PrunedParser, PrunedTagger
+from latree.kinds.sentences import Sentence
 from latree.kinds.span_features import SpanModel, SpanReading, WordFeatures, places
 from latree.learning.loop import Progress, Training, train
 from latree.lexicon.kept_rows import KeptRows
@@ -118,7 +120,7 @@ class GaussianModel(SpanModel, ContinuousModel):
     def _probabilities(self) -> Floats:
         """P(r) of all rules: the pruner's, with one subtype a symbol; lexical ones as its lexicon smooths them."""
         lexical = self.lexical
-        words = self.pruner._unit_emissions(lexical.named_units())[lexical.unit, lexical.tag]
+        words = self.pruner.unit_emissions(lexical.named_units())[lexical.unit, lexical.tag]
         words[lexical.is_unseen] *= UNSEEN
         return np.append(self.pruner.coarse_theta(), np.maximum(words, 1e-12))
 
@@ -128,7 +130,7 @@ class GaussianModel(SpanModel, ContinuousModel):
 
     def batch(self, examples: Sequence[Example]) -> Batch:
         """Make the forests that these sentences are trained on."""
-        gold, forest = self.forests(examples, self.options.looseness)
+        gold, forest = forests_with_gold(self, examples, self.options.looseness)
         entry_rule = np.concatenate(
             [self._rule_numbers(self.lexical.rules_of(one.words, seen=True)).ravel() for one in examples]
         )
@@ -337,7 +339,7 @@ class GmLvegTagger(GaussianModel, PrunedTagger):
         if self.needs_forests:
             return super().batch(examples)
         rule = self._rule_numbers(np.concatenate([self.lexical.rules_of(one.words, seen=True) for one in examples]))
-        lattices = self.lattices(examples, rule != NONE, self.options.looseness)
+        lattices = lattices_with_gold(self, examples, rule != NONE, self.options.looseness)
         nodes = [(one.word_of_node, one.tag) for one in lattices]
         pairs = zip(lattices, nodes, strict=True)
         seen = [SeenLattice.of(one, self.rules, rule[node], self.components) for one, node in pairs]

@@ -26,8 +26,9 @@ from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.smoothing import word_smoothing
 from latree.kinds.lvg.split_merge import Refined
 from latree.kinds.lvg.training import Rounds
-from latree.kinds.model import NOTHING, ForestModel, Trouble
+from latree.kinds.model import ForestModel
 from latree.kinds.parser import Parser, drained, tagged_sentences
+from latree.kinds.search import NOTHING, Trouble
 from latree.kinds.tagger import Tagger
 from latree.kinds.unsplit import without_subtypes
 from latree.learning.latent_treebank import LatentTreebank
@@ -54,7 +55,7 @@ class Subtyped(ForestModel[Any]):
 
     certifies = False  # the best derivation over subtypes comes alone: no score an edge ranks the others
     options: LvgOptions
-    _continues = "rounds"
+    continues = "rounds"
     size: Longs  # [symbols] subtypes of each
     frequency: Floats  # expected number of each subtype in the treebank, all laid end to end
     history: History
@@ -110,9 +111,9 @@ class Subtyped(ForestModel[Any]):
         self._word_rows = KeptRows(self._read_word)
         super().prepare()
 
-    def _form(self) -> Sparse:
-        form: Sparse = self.tensors if self._theta is None else super()._form()
-        return form
+    def form(self) -> Sparse:
+        tensors: Sparse = self.tensors if self._theta is None else super().form()
+        return tensors
 
     def level(self, rounds: int) -> Level:
         """The projection of the grammar on the subtypes that there were after so many rounds; made once."""
@@ -146,14 +147,14 @@ class Subtyped(ForestModel[Any]):
     def word_mixing(self) -> Floats:
         return np.eye(self.lexicon.tags) @ self._smoothing
 
-    def _unit_emissions(self, units: Sequence[tuple[str | None, str | None]]) -> Floats:
-        return super()._unit_emissions(units) @ self._smoothing @ self.level(0).columns
+    def unit_emissions(self, units: Sequence[tuple[str | None, str | None]]) -> Floats:
+        return super().unit_emissions(units) @ self._smoothing @ self.level(0).columns
 
     def lexical_emissions(self, lexical: LexicalRules, level: int) -> tuple[Floats, Longs]:
         """P(w | t_x) after `level` rounds, for every lexical rule and subtype of its tag, end to end; and how many
         subtypes each has."""
         layout, _, _, columns = self.level(level)
-        table = super()._unit_emissions(lexical.named_units()) @ self._smoothing @ columns
+        table = super().unit_emissions(lexical.named_units()) @ self._smoothing @ columns
         first, last = layout.tag_columns[lexical.tag], layout.tag_columns[lexical.tag + 1]
         parts = [table[unit, a:b] for unit, a, b in zip(lexical.unit, first, last, strict=True)]
         return np.concatenate(parts), last - first
@@ -208,10 +209,10 @@ class Lvg(Subtyped, Parser):
     run_options = (*Parser.run_options, "cascade")
     _cascade, threshold = FAST, FAST.chart
 
-    def _stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Parse:
+    def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Parse:
         """What the unsplit grammar derives; else a flat tree."""
         found = without_subtypes(self, tokens) if trouble == NOTHING else None
-        return super()._stand_in(tokens, trouble) if found is None else found
+        return super().stand_in(tokens, trouble) if found is None else found
 
     def prepare_data(self, data: Iterable[Tree]) -> list[Node]:
         """Tags that have parts are cut, the fine ones kept behind them."""

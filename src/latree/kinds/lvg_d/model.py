@@ -23,6 +23,7 @@ from latree.inference.forms.sparse import Sparse, no_statistics, with_words
 from latree.inference.sequences import subtype_chain
 from latree.inference.subtypes import MOST_SUBTYPES, Layout
 from latree.inference.viterbi import viterbi_edges
+from latree.kinds.examples import Example, forests_with_gold, lattices_with_gold
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.model import Lvg, LvgTagger, Subtyped
 from latree.kinds.lvg_d import LvgDOptions
@@ -31,7 +32,7 @@ from latree.kinds.lvg_d.loglinear import Batch, LogLinear, Weights, many_scales,
 from latree.kinds.lvg_d.refinement import Refinement
 from latree.kinds.lvg_d.start import log_rules, log_words
 from latree.kinds.lvg_d.training import Legs
-from latree.kinds.pruned import Example, PrunedParser, PrunedTagger
+from latree.kinds.pruned import PrunedParser, PrunedTagger
 from latree.kinds.span_features import PhraseFeatures, SpanModel, SpanReading, WordFeatures, places
 from latree.learning.loop import Training, train
 from latree.lexicon.kept_rows import KeptRows
@@ -92,7 +93,7 @@ class LoglinearModel(SpanModel):
 
     def batch(self, examples: Sequence[Example]) -> Any:
         """Make the forests, or lattices, that these sentences are trained on."""
-        gold, everything = self.forests(examples)
+        gold, everything = forests_with_gold(self, examples)
         own = [self.lexical.rules_of(one.words, seen=True).ravel() for one in examples]
         joined = [self.lexical.joined_rules_of(one.words).ravel() for one in examples]
         letters = self.letters_of_all(examples)
@@ -142,14 +143,14 @@ class LoglinearModel(SpanModel):
     def weights(self, reading: LoglinearReading) -> Any:
         return self.model.as_form(with_words(self.learned.cells, self.model.layout, reading.subtypes))
 
-    def _no_statistics(self, weights: Any) -> Any:
+    def no_statistics(self, weights: Any) -> Any:
         return self.model.as_form(no_statistics(weights.blocks if self.model.in_blocks else weights))
 
     @property
     def span_weights(self) -> Floats:
         return self.learned.spans
 
-    def _cells(self, reading: LoglinearReading) -> Sparse:
+    def cells(self, reading: LoglinearReading) -> Sparse:
         weights = self.weights(reading)
         return expanded(self.model.layout, weights) if self.model.in_blocks else weights
 
@@ -157,7 +158,7 @@ class LoglinearModel(SpanModel):
         """Zero on the best derivation over subtypes."""
         if isinstance(self.spans, PhraseFeatures):
             raise LatreeError("with features of spans there is no single best derivation; use another objective")
-        return only(forest, viterbi_edges(forest, self._cells(reading), self.size))
+        return only(forest, viterbi_edges(forest, self.cells(reading), self.size))
 
     def complexity(self) -> Longs:
         """[symbols] parameters of the grammar's rules, by their parents: at several scales those that are not zero."""
@@ -228,7 +229,7 @@ class LvgDTagger(LoglinearModel, PrunedTagger):
         if self.model.in_blocks:
             return super().batch(examples)
         own = np.concatenate([self.lexical.rules_of(one.words, seen=True) for one in examples])
-        gold, everything = self.lattices(examples, own != NONE)
+        gold, everything = lattices_with_gold(self, examples, own != NONE)
         node = everything.word_of_node, everything.tag
         tags = np.concatenate([one.tags for one in examples])
         joined = np.concatenate([self.lexical.joined_rules_of(one.words) for one in examples])

@@ -18,13 +18,14 @@ from scipy.optimize import minimize
 from latree.arrays import NONE, Floats
 from latree.errors import LatreeError
 from latree.files import Arrays
+from latree.kinds.examples import Example, by_length
+from latree.kinds.gradient_trainee import LOG_P, GradientTrainee
 from latree.kinds.jobs import Parcel
 from latree.kinds.lvg_d import LvgDOptions
 from latree.kinds.lvg_d.lattice_batch import LatticeBatch, log_likelihood_of_lattices
 from latree.kinds.lvg_d.loglinear import LogLinear, log_likelihood
 from latree.kinds.lvg_d.refinement import Refinement
 from latree.kinds.lvg_d.start import grown, split_ports
-from latree.kinds.pruned import LOG_P, Example, GradientTrainee, by_length
 from latree.learning.adam import Adam
 from latree.learning.loop import Progress, Score, Watch
 from latree.learning.owlqn import OwlQn

@@ -33,11 +33,13 @@ from latree.inference.potentials import Potentials
 from latree.inference.reading import Emissions
 from latree.inference.sequences import Lattice, Sums
 from latree.kinds.continuous import ContinuousModel
+from latree.kinds.examples import Example
 from latree.kinds.gm_lveg.start import from_treebank
 from latree.kinds.hmm.model import Hmm
 from latree.kinds.lvg.model import Lvg
 from latree.kinds.neural import NeuralOptions
 from latree.kinds.neural.anchored import SpanEdges, WordRules, span_places, with_prior
+from latree.kinds.neural.devices import device_named
 from latree.kinds.neural.encoders import (
     Encoder,
     find_encoder,
@@ -46,10 +48,10 @@ from latree.kinds.neural.encoders import (
     make_encoder,
     restore_encoder,
 )
-from latree.kinds.neural.network import Context, Network, as_array, device_named
+from latree.kinds.neural.network import Context, Network, as_array
 from latree.kinds.neural.occurrences import Occurrences
 from latree.kinds.neural.training import Batch, Epochs, parser_batch, tagger_batch
-from latree.kinds.pruned import Example, PrunedParser, PrunedReading, PrunedTagger
+from latree.kinds.pruned import PrunedParser, PrunedReading, PrunedTagger
 from latree.kinds.span_features import places
 from latree.learning.loop import Training, train
 from latree.lexicon.words import likelihood
@@ -79,7 +81,7 @@ class ContextModel(ContinuousModel):
     network: Network
     occurrences: Occurrences  # of words of the treebank, for people to look at
     _last: tuple[ContextReading, Context] | None = None  # what was read last
-    _continues = None  # the rate falls over all epochs: with more of them it is another training
+    continues = None  # the rate falls over all epochs: with more of them it is another training
 
     def __init__(self, options: NeuralOptions | None = None, **more: Any) -> None:
         super().__init__(options, **more)

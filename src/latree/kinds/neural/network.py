@@ -15,10 +15,10 @@ import torch
 from torch import Tensor, nn
 
 from latree.arrays import Floats
-from latree.errors import LatreeError
 from latree.inference.gaussian.mixtures import Mixtures
 from latree.kinds.neural import NeuralOptions
 from latree.kinds.neural.anchored import SpanPlaces
+from latree.kinds.neural.devices import has_half
 from latree.kinds.neural.encoders import Encoder, Sentences
 
 WIDEST = 2.0  # log standard deviations of words lie between -2 and 2
@@ -114,16 +114,3 @@ def _alike(sentences: Sentences, order: Sequence[int], most: int = 1200) -> list
             groups.append([])
         groups[-1].append(k)
     return groups
-
-
-def device_named(name: str) -> torch.device:
-    """The device of this name, where there is one."""
-    try:
-        return torch.empty(0, device=name).device
-    except (RuntimeError, AssertionError) as error:
-        raise LatreeError(f"--device {name}: not to be had here: {str(error).splitlines()[0]}") from None
-
-
-def has_half(device: torch.device) -> bool:
-    """Whether a device computes faster with half the digits."""
-    return device.type == "cuda" or (device.type == "cpu" and bool(torch.cpu._is_avx512_bf16_supported()))

@@ -10,8 +10,8 @@ import numpy as np
 from latree.arrays import Floats, Longs
 from latree.checks import integers, numbers
 from latree.files import Arrays, pack_strings, unpack_strings
+from latree.kinds.examples import Example
 from latree.kinds.neural.network import Network, as_array
-from latree.kinds.pruned import Example
 
 SENTENCES, OF_A_TAG = 400, 60  # how many are read, and how many words under each tag are kept
 

@@ -20,11 +20,13 @@ from latree.inference.gaussian.mixtures import Mixtures
 from latree.inference.gaussian.seen import Seen, infer_seen
 from latree.inference.gaussian.slots import slot_forest
 from latree.inference.potentials import NO_POTENTIALS
+from latree.kinds.examples import Example, by_length, forests_with_gold, lattices_with_gold
+from latree.kinds.gradient_trainee import LOG_P, GradientTrainee
 from latree.kinds.neural.anchored import SpanEdges, SpanPlaces, WordRules, span_places, with_prior
+from latree.kinds.neural.devices import device_named
 from latree.kinds.neural.encoders import kept_arrays, load_arrays, state_arrays
-from latree.kinds.neural.network import Context, Network, as_array, device_named
+from latree.kinds.neural.network import Context, Network, as_array
 from latree.kinds.neural.occurrences import Occurrences
-from latree.kinds.pruned import LOG_P, Example, GradientTrainee, by_length
 from latree.learning.loop import Progress, Score, Watch
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ class Batch(NamedTuple):
 
 def parser_batch(model: NeuralParser, examples: Sequence[Example]) -> Batch:
     """Make the forests that these sentences are trained on."""
-    forests, lengths = model.forests(examples, model.options.looseness), [len(one.words) for one in examples]
+    forests, lengths = forests_with_gold(model, examples, model.options.looseness), [len(one.words) for one in examples]
     entries = [forest.rule[forest.rule >= forest.rules] - forest.rules for forest in forests]
     words = model.word_rules(np.concatenate(entries).astype(np.int64), sum(lengths))
     size = max(lengths) + 1
@@ -69,7 +71,7 @@ def parser_batch(model: NeuralParser, examples: Sequence[Example]) -> Batch:
 def tagger_batch(model: NeuralTagger, examples: Sequence[Example]) -> Batch:
     """Make the lattices that these sentences are trained on."""
     words, tags = sum(len(one.words) for one in examples), len(model.grammar.tags)
-    lattices = model.lattices(examples, np.ones((words, tags), np.bool_), model.options.looseness)
+    lattices = lattices_with_gold(model, examples, np.ones((words, tags), np.bool_), model.options.looseness)
     rules = model.word_rules(model.entries(lattices[1]), words)
     gold, everything = (Side(model.on_lattice(one, rules), None) for one in lattices)
     sentences = [one.words for one in examples]

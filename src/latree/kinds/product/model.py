@@ -24,9 +24,10 @@ from latree.inference.prune import Cascade
 from latree.inference.reading import Reading
 from latree.inference.results import Parse
 from latree.kinds.fine_tags import FineTagger
-from latree.kinds.model import Sentence, Trouble
 from latree.kinds.parser import Parser
 from latree.kinds.registry import all_kinds, from_state
+from latree.kinds.search import Trouble
+from latree.kinds.sentences import Sentence
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,8 +134,8 @@ class Product(Parser):
         tag: str = self.members[0].likeliest_tag(word, first)
         return tag
 
-    def _stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Parse:
-        found: Parse = self.members[0]._stand_in(tokens, trouble)
+    def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Parse:
+        found: Parse = self.members[0].stand_in(tokens, trouble)
         return found
 
     def sample(self, sentence: Sentence | None = None, seed: int | None = None) -> Parse:

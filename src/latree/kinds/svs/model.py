@@ -21,9 +21,9 @@ from latree.inference.grammar import count_rules, normalise
 from latree.inference.reading import Emissions
 from latree.inference.results import Objective, Parse
 from latree.inference.sweep import Inference
-from latree.kinds.model import Sentence
 from latree.kinds.parser import Parser, tagged_sentences
 from latree.kinds.search import Search
+from latree.kinds.sentences import Sentence
 from latree.kinds.svs import Choice, SvsOptions
 from latree.kinds.svs.choice import chosen_edges
 from latree.kinds.svs.counts import Headwords, Structure, normalised, structure
@@ -89,7 +89,7 @@ class Svs(Parser):
         super().prepare()
         self.tag_concepts = normalised(self.prior[self.grammar.first_tag :])
 
-    def _form(self) -> Factored:
+    def form(self) -> Factored:
         return Factored(self.rule, self.relation, self.structure.label, np.zeros(0), np.zeros(1, np.int64))
 
     def widths(self) -> Longs:
@@ -114,7 +114,7 @@ class Svs(Parser):
     def weights(self, reading: Emissions) -> Factored:
         return with_words(self.tensors, reading.subtypes)
 
-    def _no_statistics(self, weights: Factored) -> Factored:
+    def no_statistics(self, weights: Factored) -> Factored:
         return no_statistics(weights)
 
     def likeliest_tag(self, word: str, first: bool) -> str:
@@ -138,9 +138,9 @@ class Svs(Parser):
         derivations, reading = self._derivations(tree)
         return -np.inf if derivations is None else float(self.log_inside(derivations.forest, reading)[0])
 
-    def _result(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Parse:
+    def analysis_of(self, tokens: tuple[str, ...], search: Search, derivation: Derivation, which: int) -> Parse:
         """The tree of a derivation, with the probability of the tree."""
-        parse = super()._result(tokens, search, derivation, which)
+        parse = super().analysis_of(tokens, search, derivation, which)
         return parse if parse.tree is None else replace(parse, log_joint=self._log_joint(parse.tree, search, which))
 
     def _log_joint(self, tree: Tree, search: Search, which: int) -> float:
