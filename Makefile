@@ -113,6 +113,7 @@ faults-long: install
 	$(FAULTS).inputs --count 500000
 	$(FAULTS).sentences --count 500
 	$(FAULTS).kills --count 100
+	$(FAULTS).nodes --count 20
 	$(FAULTS).leaks --count 100000
 
 clean:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-import warnings
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from bench.machines import ATTENTIVE, machines, take_away
 
 from latree.cluster import Cluster
 from latree.errors import LatreeError
@@ -20,7 +22,7 @@ from latree.kinds.lvg_d.model import LvgD
 from latree.kinds.svs.model import Svs
 from latree.learning import latent_treebank
 from latree.learning.loop import Training
-from latree.parallel import Pool
+from latree.parallel import Pool, Residents
 from tests.command import toy_trees
 
 ray = pytest.importorskip("ray", reason="ray is not installed: make test-cluster installs it")
@@ -29,18 +31,12 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
 QUICK = LvgOptions(rounds=2, split_iterations=10, merge_iterations=5, smooth_iterations=3)
 
 
-@pytest.fixture(scope="module")
-def machines() -> Iterator[Any]:
+@pytest.fixture(scope="module", name="machines")
+def two_machines() -> Iterator[Any]:
     """A cluster of two machines with two cores each, all of them this one."""
-    from ray.cluster_utils import Cluster as Machines
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        machines = Machines(initialize_head=True, head_node_args={"num_cpus": 2})
-        machines.add_node(num_cpus=2)
-        yield machines
+    with machines(**ATTENTIVE) as cluster:
+        yield cluster
         ray.shutdown()
-        machines.shutdown()
 
 
 @pytest.fixture
@@ -59,6 +55,14 @@ def add_slowly(kept: list[int], number: int) -> int:
 
 def refuse(kept: list[int], number: int) -> int:
     raise LatreeError(f"not {number}")
+
+
+def refuse_to_begin() -> list[int]:
+    raise LatreeError("nothing to keep")
+
+
+def machine_of(kept: list[int]) -> str:
+    return str(ray.get_runtime_context().get_node_id())
 
 
 def same_arrays(one: Any, other: Any) -> bool:
@@ -80,12 +84,23 @@ def test_errors_are_as_they_were(cluster: Cluster) -> None:
         pool.submit(refuse, 3).result()
 
 
+def test_workers_that_cannot_be_set_up_say_why(cluster: Cluster) -> None:
+    with Pool(cluster, refuse_to_begin) as pool, pytest.raises(LatreeError, match="nothing to keep"):
+        pool.submit(machine_of).result()
+
+
+def test_machines_have_as_many_workers_as_each_other(cluster: Cluster) -> None:
+    for _ in range(3):
+        with closing(Residents(cluster, keep, [()] * 4)) as residents:
+            assert sorted(Counter(residents.call(machine_of)).values()) == [2, 2]
+
+
 def test_nothing_is_lost_where_a_machine_is_taken_away(cluster: Cluster, machines: Any) -> None:
     doomed = machines.add_node(num_cpus=2)
     with Pool(cluster, keep, 5) as pool:
         results = pool.stream(add_slowly, range(120))
         found = [next(results) for _ in range(10)]
-        machines.remove_node(doomed, allow_graceful=False)
+        take_away(machines, doomed)
         found += results
     assert found == [5 + k for k in range(120)]
 
@@ -113,7 +128,7 @@ def test_a_training_goes_on_where_a_machine_is_taken_away(
 ) -> None:
     monkeypatch.setattr(latent_treebank, "WORDS_A_STRETCH", 200)
     trees, doomed = toy_trees("train"), machines.add_node(num_cpus=2)
-    killer = threading.Timer(3.0, machines.remove_node, (doomed,), {"allow_graceful": False})
+    killer = threading.Timer(3.0, take_away, (machines, doomed))
     killer.start()
     there = Lvg(QUICK).fit(trees, Training(jobs=cluster))
     killer.join()

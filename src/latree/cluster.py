@@ -15,6 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 from latree.errors import LatreeError
@@ -69,17 +70,22 @@ def _check_answer(address: str) -> None:
 class Actor:
     """What a worker is on the cluster."""
 
-    def __init__(self, packed: bytes) -> None:
-        make, arguments = pickle.loads(packed)
-        self.kept = make(*arguments)
-
-    def call(self, packed: bytes) -> bytes:
+    def call(self, recipe: list[Any], packed: bytes) -> bytes:
         """Return what came of a call, or the error, so that this is raised as it was."""
-        function, arguments = pickle.loads(packed)
         try:
-            return pickle.dumps((function(self.kept, *arguments), None), protocol=5)
+            function, arguments = pickle.loads(packed)
+            return pickle.dumps((function(self._kept(*recipe), *arguments), None), protocol=5)
         except Exception as error:
             return pickle.dumps((None, error))
+
+    def _kept(self, recipe: Any) -> Any:
+        """What this worker keeps, made when it is first asked for: one that was started anew begins with nothing."""
+        if not hasattr(self, "kept"):
+            import ray
+
+            make, arguments = pickle.loads(ray.get(recipe))
+            self.kept = make(*arguments)
+        return self.kept
 
 
 class Actors:
@@ -87,23 +93,28 @@ class Actors:
 
     def __init__(self, cluster: Cluster, workers: int, make: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         self.ray = cluster.ray
-        # No cores are asked for: a worker whose machine is gone must find room on those that are left.
-        options = {"num_cpus": 0, "max_restarts": -1, "max_task_retries": -1, "scheduling_strategy": "SPREAD"}
-        kind = self.ray.remote(**options)(Actor)
-        # Kept as long as the workers are: one that is started anew asks for it again.
-        self.packed = self.ray.put(pickle.dumps((make, arguments), protocol=5))
-        self.actors = [kind.remote(self.packed) for _ in range(workers)]
-        self.busy = [0] * workers
+        # No cores are asked for: a worker whose machine is gone must find room on those that are left.  But a byte of
+        # memory is: workers that ask for nothing are not spread, and one machine may get all of them.
+        options = {"num_cpus": 0, "memory": 1, "max_restarts": -1, "max_task_retries": -1}
+        kind = self.ray.remote(**options, scheduling_strategy="SPREAD")(Actor)
+        # Sent once to a machine, and kept as long as the workers are: one that is started anew asks for it again.  In a
+        # list it is not looked up for every call.
+        self.recipe = [self.ray.put(pickle.dumps((make, arguments), protocol=5))]
+        self.actors = [kind.remote() for _ in range(workers)]
+        self.busy, self.lock = [0] * workers, Lock()
 
     def submit(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Future[Any]:
         """Have a worker call `function(what it keeps, *arguments)`."""
-        number = min(range(len(self.actors)), key=self.busy.__getitem__)
-        self.busy[number] += 1
-        answer = self.actors[number].call.remote(pickle.dumps((function, arguments), protocol=5))
+        packed = pickle.dumps((function, arguments), protocol=5)
+        with self.lock:
+            number = min(range(len(self.actors)), key=self.busy.__getitem__)
+            self.busy[number] += 1
+        answer = self.actors[number].call.remote(self.recipe, packed)
         result: Future[Any] = Future()
 
         def hand_over(done: Future[bytes]) -> None:
-            self.busy[number] -= 1
+            with self.lock:  # Ray calls this in a thread of its own
+                self.busy[number] -= 1
             try:
                 value, error = pickle.loads(done.result())
             except Exception as fault:
