@@ -145,7 +145,8 @@ def run(model_path: Path, file: Path, folder: Path, options: argparse.Namespace)
     model, out = latree.load(model_path), folder / "out"
     paths = write(sentences(model, file, options.count, options.new), folder, options.count)
     size = max(1, options.count // SHARDS)
-    given = list(islice(sentences(model, file, options.count, options.new), max(size, TIMED)))
+    with paths[0].open(encoding="utf-8") as lines:
+        given = [line.split() for line in islice(lines, max(size, TIMED))]
     alone = Alone(model, given[:TIMED])
     command = [sys.executable, "-m", "latree", "parse", "-m", str(model_path), "--jobs", str(options.jobs)]
     more = ["--output-dir", str(out), "--shard", str(size), *["--json"] * options.json, *map(str, paths)]
