@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bench import generative, lveg_sweep, parsing, ranking, reading, svs, tagging, treebanks
+from bench import bulk, generative, lveg_sweep, parsing, ranking, reading, svs, tagging, treebanks
 
 from latree.data import toy
 from latree.text.formats import read_trees
@@ -128,6 +128,14 @@ def test_the_figures_of_gaussian_mixtures(
     assert table[2][0] == ("all" if value == "0" else value)
     assert float(table[2][3]) >= 0  # CPU seconds to two digits
     assert page.read_text(encoding="utf-8").count("<circle") == 4  # two plots, two seeds
+
+
+@pytest.mark.parametrize("more", [[], ["--json", "--new"]])
+def test_sentences_in_bulk(capsys: pytest.CaptureFixture[str], more: list[str]) -> None:
+    bulk.main(["--count", "200", *more])
+    told = capsys.readouterr().out
+    assert re.search(r"^200 sentences, .* 0 failures$", told, re.M)
+    assert "the first 2 trees are the same" in told
 
 
 @pytest.fixture

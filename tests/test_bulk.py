@@ -15,7 +15,10 @@ from latree.bulk import run as bulk
 from latree.bulk.manifest import NAME, Manifest
 from latree.data import toy
 from latree.errors import LatreeError
+from latree.inference.results import Constituent, Parse
+from latree.kinds.model import Sentence
 from latree.text.formats import read_trees
+from latree.text.tree import Tree
 from tests.command import latree, model
 
 
@@ -109,23 +112,33 @@ def test_inputs_must_have_names_of_their_own(texts: list[Path], tmp_path: Path) 
 
 
 class Stubborn:
-    """A parser that some sentences break."""
+    """A parser that some sentences break, and of which nothing but the tree can be had."""
 
-    def analyse(self, batch: list[list[str]], objective: str) -> Iterator[Any]:
+    def analyse(self, batch: list[list[str]], objective: str) -> Iterator[Parse]:
         for sentence in batch:
             if "bad" in sentence:
                 raise ZeroDivisionError("no way")
-            yield self
+            tree = Tree("X", [Tree("X", word=word) for word in sentence])
+            yield Parse(tuple(sentence), -1.0, -1.0, tree=tree, look_up=self.look_up)
 
-    def to_json(self) -> dict[str, Any]:
-        return {"status": "ok", "tree": "(X x)"}
+    def look_up(self, tree: Tree) -> list[Constituent]:
+        raise AssertionError("nobody writes these")
 
 
 def test_a_failure_is_recorded_and_not_fatal() -> None:
-    rows = bulk._rows(Stubborn(), (7, [["good"], ["a", "bad", "one"], ["good"]]), "max-rule")
-    assert [(row["sentence"], row["status"]) for row in rows] == [(7, "ok"), (8, "failed"), (9, "ok")]
-    assert rows[1]["reason"] == "ZeroDivisionError: no way"
-    assert rows[1]["tokens"] == ["a", "bad", "one"]
+    batch: tuple[int, list[Sentence]] = (7, [["good"], ["a", "bad", "one"], ["good"]])
+    rows = bulk._rows(Stubborn(), batch, "max-rule", "parquet")
+    assert [(row.sentence, row.status) for row in rows] == [(7, "ok"), (8, "failed"), (9, "ok")]
+    assert rows[1].content["reason"] == "ZeroDivisionError: no way"
+    assert rows[1].content["tokens"] == ["a", "bad", "one"]
+    brackets = bulk._rows(Stubborn(), batch, "max-rule", "mrg")
+    assert [(row.status, row.content) for row in brackets] == [
+        ("ok", "(X (X good))"),
+        ("failed", ""),
+        ("ok", "(X (X good))"),
+    ]
+    told = bulk._rows(Stubborn(), batch, "max-rule", "jsonl")
+    assert [row.status for row in told] == ["failed"] * 3  # phrases are written there, and cannot be
 
 
 def test_parquet(texts: list[Path], tmp_path: Path) -> None:

@@ -126,6 +126,15 @@ def test_classes_keep_theirs_up_to_a_factor(prefix: Path) -> None:
     assert other["N"][1] / other["N"][0] == pytest.approx(2, rel=1e-2)
 
 
+def test_a_class_without_any_probability_is_left_out(prefix: Path) -> None:
+    change(prefix, "lexicon", "V UNK-LC [0.01]", "V UNK-LC [0.0]")
+    change(prefix, "lexicon", "N UNK-LC [0.01, 0.02]", "N UNK-LC [0.0, 0.0]")
+    model = import_grammar(prefix)
+    assert emissions(model, "otters")["N"] == pytest.approx([0.4, 0.01], rel=1e-5)
+    plural = emissions(model, "badgers")["N"]
+    assert plural[0] / plural[1] == pytest.approx(20, rel=1e-2)
+
+
 def test_probability_of_a_tree(prefix: Path) -> None:
     """By hand: the object noun is either subtype, the subject too."""
     model = import_grammar(prefix)

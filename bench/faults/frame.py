@@ -7,6 +7,7 @@ by itself.  Things are tried in a process of its own, since the worst of faults 
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -22,6 +23,7 @@ from latree.errors import LatreeError
 T = TypeVar("T")
 WORKED, REFUSED = "worked", "refused"
 SHOWN = 20  # faults
+ONE_THREAD = {"OMP_NUM_THREADS": "1"}  # torch's threads wait for each other, which takes ten times what they are for
 
 
 def some(values: Sequence[T], rng: np.random.Generator) -> T:
@@ -84,7 +86,7 @@ def run_inside(module: str, *arguments: object) -> Campaign:
     with TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         command = [sys.executable, "-m", module, "--inside", str(log), *map(str, arguments)]
-        ended = subprocess.run(command, capture_output=True, text=True)
+        ended = subprocess.run(command, capture_output=True, text=True, env=os.environ | ONE_THREAD)
         lines = log.read_text(encoding="utf-8").split("\n") if log.exists() else []
     rows = [(*line.split("\t"), "the process ended")[:3] for line in lines if line]
     results = Counter(what if what in (WORKED, REFUSED) else "wrong" for _, _, what in rows)

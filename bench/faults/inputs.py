@@ -70,15 +70,24 @@ def same(one: object, other: object) -> None:
 # -- readers
 
 
-def again(path: Path) -> Path:
-    return path.with_name("again")
+def put(path: Path, data: bytes) -> None:
+    """Write a file anew: one that is only emptied is written through to the disk by some file systems, which takes most
+    of a campaign's time."""
+    path.unlink(missing_ok=True)
+    path.write_bytes(data)
+
+
+def written_again(path: Path, lines: Sequence[object]) -> Path:
+    """A file beside another, with these lines."""
+    other = path.with_name("again")
+    put(other, "".join(f"{line}\n" for line in lines).encode())
+    return other
 
 
 def use_trees(path: Path) -> None:
     """Trees as they stand, and cleaned by some rules; predictions, which may be empty lines."""
     trees = list(read_trees(path))
-    again(path).write_text("".join(f"{tree}\n" for tree in trees), encoding="utf-8")
-    same(trees, list(read_trees(again(path))))
+    same(trees, list(read_trees(written_again(path, trees))))
     for rules in PRESETS.values():
         for tree in trees:
             cleaned = rules.clean(tree)
@@ -101,8 +110,7 @@ def use_table(path: Path) -> None:
     lines: list[str] = []
     for rows, sentence in read_conllu_lines(path):
         lines += [*retag(rows, "xpos", ["T"] * len(sentence.words)), ""]
-    again(path).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="")
-    tagged = list(read_conllu(again(path)))
+    tagged = list(read_conllu(written_again(path, lines)))
     same([one.words for one in sentences], [one.words for one in tagged])
     same({tag for one in tagged for tag in one.xpos}, {"T"})
     list(read_tagged(path))
@@ -218,7 +226,7 @@ def samples() -> dict[str, Sample]:
 
 def _try(sample: Sample, data: bytes, folder: Path) -> None:
     path = folder / sample.name
-    path.write_bytes(data)
+    put(path, data)
     sample.read(path)
 
 
@@ -227,7 +235,7 @@ def trials(names: Sequence[str], numbers: range, seed: int, folder: Path) -> Ite
     chosen = [samples()[name] for name in names for _ in range(samples()[name].weight)]
     for sample in {one.name: one for one in chosen}.values():
         for name, data in sample.beside:
-            (folder / name).write_bytes(data)
+            put(folder / name, data)
     for number in numbers:
         rng = np.random.default_rng([seed, number])
         sample = some(chosen, rng)
@@ -241,14 +249,14 @@ def _try_among(sample: Sample, data: bytes, folder: Path) -> None:
         _try(sample, data, folder)
     finally:
         if sample.name in (f"grammar{suffix}" for suffix in SUFFIXES):
-            (folder / sample.name).write_bytes(sample.data)
+            put(folder / sample.name, sample.data)
 
 
 def check_samples(folder: Path) -> None:
     """See that all samples are good as they are, else little is tried."""
     for sample in samples().values():
         for name, data in sample.beside:
-            (folder / name).write_bytes(data)
+            put(folder / name, data)
         if not sample.name.endswith((".xz", ".gr")):
             _try(sample, sample.data, folder)
 

@@ -7,6 +7,7 @@ one shard and of what the workers have before them, however long the files are.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,10 +16,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from latree.bulk.manifest import Manifest, Shard
-from latree.bulk.rows import Row, Writing, in_bytes
+from latree.bulk.rows import Row, Writing, in_bytes, row_of
 from latree.errors import LatreeError
 from latree.files import write_atomically
-from latree.inference.results import Objective
+from latree.inference.results import Objective, Parse
 from latree.kinds.jobs import Parcel
 from latree.kinds.sentences import Sentence
 from latree.parallel import Jobs, Pool
@@ -42,16 +43,21 @@ class Bulk:
     def run(self, manifest: Manifest, sources: Sequence[str], read: Read, watch: Watch) -> None:
         """Parse what the manifest does not have yet."""
         for sentence in islice(read(sources[0]), 1):  # kernels are compiled once, not by every worker
-            _row_of_one(self.model, sentence, self.objective)
+            self._rows_of(self.model, (1, [sentence]))
         with Pool(self.jobs, Parcel.open, Parcel(self.model)) as pool:
             for source in sources:
                 self._run_source(pool, manifest, source, read, watch)
+
+    @property
+    def _rows_of(self) -> Callable[[Any, tuple[int, list[Sentence]]], list[Row]]:
+        """What a worker does, without the model, which it has."""
+        return partial(_rows, objective=self.objective, writing=self.writing)
 
     def _run_source(self, pool: Pool, manifest: Manifest, source: str, read: Read, watch: Watch) -> None:
         done, number = manifest.done(source), manifest.count(source)
         sentences = _batches(islice(read(source), done, None), done)
         rows: list[Row] = []
-        for batch in pool.stream(partial(_rows, objective=self.objective), sentences):
+        for batch in pool.stream(self._rows_of, sentences):
             rows += batch
             watch(len(batch))
             while len(rows) >= self.shard:
@@ -64,10 +70,10 @@ class Bulk:
     def _write(self, manifest: Manifest, source: str, number: int, rows: list[Row]) -> None:
         name, data = f"{file_stem(source)}-{number:05d}.{self.writing}", in_bytes(rows, self.writing)
         write_atomically(manifest.folder / name, data)
-        failed = [row["sentence"] for row in rows if row["status"] == "failed"]
-        recovered = sum(row["status"] == "recovered" for row in rows)
+        failed = [row.sentence for row in rows if row.status == "failed"]
+        recovered = sum(row.status == "recovered" for row in rows)
         digest = hashlib.sha256(data).hexdigest()
-        manifest.add(Shard(source, rows[0]["sentence"], len(rows), name, digest, recovered, failed))
+        manifest.add(Shard(source, rows[0].sentence, len(rows), name, digest, recovered, failed))
 
 
 def file_stem(source: str) -> str:
@@ -93,22 +99,20 @@ def _batches(sentences: Iterable[Sentence], done: int) -> Iterator[tuple[int, li
         first += len(batch)
 
 
-def _rows(model: Any, numbered: tuple[int, list[Sentence]], objective: Objective) -> list[Row]:
+def _rows(model: Any, numbered: tuple[int, list[Sentence]], objective: Objective, writing: Writing) -> list[Row]:
     """Parse a batch; a sentence that cannot be is told in its row, and the others are parsed all the same."""
     first, batch = numbered
     try:
-        found = [one.to_json() for one in model.analyse(batch, objective)]
+        return [row_of(first + k, one, writing) for k, one in enumerate(model.analyse(batch, objective))]
     except Exception:
-        found = [_row_of_one(model, sentence, objective) for sentence in batch]
-    return [{"sentence": first + k, **row} for k, row in enumerate(found)]
+        return [_row_of_one(model, first + k, one, objective, writing) for k, one in enumerate(batch)]
 
 
-def _row_of_one(model: Any, sentence: Sentence, objective: Objective) -> Row:
+def _row_of_one(model: Any, number: int, sentence: Sentence, objective: Objective, writing: Writing) -> Row:
     try:
         (one,) = model.analyse([sentence], objective)
-        return dict(one.to_json())
+        return row_of(number, one, writing)
     except Exception as error:
+        tokens = (sentence,) if isinstance(sentence, str) else tuple(cast(Sequence[str], sentence))
         reason = f"{type(error).__name__}: {error}"
-        nothing: Row = dict.fromkeys(("log_joint", "log_marginal", "probability"))
-        tokens = [sentence] if isinstance(sentence, str) else list(cast(Sequence[str], sentence))
-        return {"tokens": tokens, "status": "failed", "reason": reason, "tree": "", "constituents": [], **nothing}
+        return row_of(number, Parse(tokens, -math.inf, -math.inf, "failed", reason), writing)

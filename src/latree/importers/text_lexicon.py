@@ -61,11 +61,12 @@ def _rows(scores: Scores, place: Mapping[int, slice], columns: int, *, classes: 
 def _tag_tokens(classes: Floats) -> Floats:
     """m with sum_t m_t P(w|t) near to one for an unknown word of any class, since such a word counts as one token.
 
-    The multiplicative steps of Richardson and Lucy keep m positive; a column without classes is left at one.
+    The multiplicative steps of Richardson and Lucy keep m positive; a column without classes is left at one, and a
+    class without any probability has no say.
     """
     tokens, mass = np.ones(classes.shape[1]), classes.sum(0)
     used = mass > 0
-    rows = classes[:, used]
+    rows = classes[np.ix_(classes.any(1), used)]
     for _ in range(_ROUNDS if len(rows) else 0):
         tokens[used] *= (1 / (rows @ tokens[used])) @ rows / mass[used]
     return tokens

@@ -103,8 +103,10 @@ class Parse(Analysis):
     def __str__(self) -> str:
         return "" if self.tree is None else str(self.tree)
 
-    def to_json(self) -> dict[str, Any]:
-        return super().to_json() | {"tree": str(self), "constituents": [list(c) for c in self.constituents]}
+    def to_json(self, *, constituents: bool = True) -> dict[str, Any]:
+        """With or without the phrases, whose probabilities take time to look up."""
+        phrases = {"constituents": [list(c) for c in self.constituents]} if constituents else {}
+        return super().to_json() | {"tree": str(self)} | phrases
 
     def tagging(self) -> Tagging:
         """The tree's tags alone, which have no probabilities of their own."""
