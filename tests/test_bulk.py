@@ -16,7 +16,7 @@ from latree.bulk.manifest import NAME, Manifest
 from latree.data import toy
 from latree.errors import LatreeError
 from latree.inference.results import Constituent, Parse
-from latree.kinds.model import Sentence
+from latree.kinds.sentences import Sentence
 from latree.text.formats import read_trees
 from latree.text.tree import Tree
 from tests.command import latree, model
