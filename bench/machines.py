@@ -14,8 +14,8 @@ from typing import Any
 CORES = 2  # of a machine
 WORKER = b"ray::Actor"  # how Ray calls a process in which an `Actor` of latree is
 NO_RAY = "Ray is not installed: pip install 'latree[cluster]'"
-# A machine that is gone is told within seconds, not after half a minute.
-ATTENTIVE = {"health_check_period_ms": 500, "health_check_timeout_ms": 2000, "health_check_failure_threshold": 4}
+# A machine that is gone is missed within seconds, not after half a minute; one that is merely slow is not given up.
+ATTENTIVE = {"health_check_period_ms": 500, "health_check_timeout_ms": 60_000, "health_check_failure_threshold": 4}
 
 
 def has_ray() -> bool:
@@ -25,15 +25,18 @@ def has_ray() -> bool:
 @contextmanager
 def machines(**settings: Any) -> Iterator[Any]:
     """Two machines, with settings of Ray's own."""
+    import ray
     from ray.cluster_utils import Cluster
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        cluster: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": CORES, "_system_config": settings})
+        head = {"num_cpus": CORES, "include_dashboard": False, "_system_config": settings}
+        cluster: Any = Cluster(initialize_head=True, head_node_args=head)
         try:
             cluster.add_node(num_cpus=CORES)
             yield cluster
         finally:
+            ray.shutdown()
             cluster.shutdown()
 
 

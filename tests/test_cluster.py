@@ -36,7 +36,6 @@ def two_machines() -> Iterator[Any]:
     """A cluster of two machines with two cores each, all of them this one."""
     with machines(**ATTENTIVE) as cluster:
         yield cluster
-        ray.shutdown()
 
 
 @pytest.fixture

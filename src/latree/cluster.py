@@ -39,12 +39,11 @@ class Cluster:
             raise LatreeError("clusters need Ray; install it with: pip install 'latree[cluster]'") from None
         if not ray.is_initialized():
             _check_answer(self.address)
-            # A process that works here must not take all cores for one matrix product: the workers are the parallelism.
-            variables = {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+            # A worker with variables of its own could not be one of the processes that Ray has ready.
+            path = os.environ.get("PYTHONPATH")
+            environment = {"env_vars": {"PYTHONPATH": path}} if path else None
             try:
-                ray.init(
-                    self.address, log_to_driver=False, logging_level=logging.ERROR, runtime_env={"env_vars": variables}
-                )
+                ray.init(self.address, log_to_driver=False, logging_level=logging.ERROR, runtime_env=environment)
             except (ConnectionError, RuntimeError, ValueError, OSError) as error:
                 reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
                 raise LatreeError(f"no Ray cluster answers at {self.address!r} ({reason}); {START}") from None
@@ -69,6 +68,9 @@ def _check_answer(address: str) -> None:
 
 class Actor:
     """What a worker is on the cluster."""
+
+    def __init__(self) -> None:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is there: the workers are the parallelism
 
     def call(self, recipe: list[Any], packed: bytes) -> bytes:
         """Return what came of a call, or the error, so that this is raised as it was."""
