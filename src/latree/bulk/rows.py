@@ -22,7 +22,7 @@ class Row(NamedTuple):
 
 
 def row_of(sentence: int, parse: Parse, writing: Writing) -> Row:
-    """Only what is written is made: the probabilities of phrases take as much as a fifth of the parsing."""
+    """Only what is written is made: the probabilities of phrases take time to look up."""
     content: Any = str(parse)
     if writing != "mrg":
         content = {"sentence": sentence, **parse.to_json(constituents=writing == "jsonl")}
