@@ -83,6 +83,10 @@ class Page:
         """Click on a phrase; one that is drawn anew in between is looked for again."""
         self.until(lambda: self.phrase(label).click() or True)
 
+    def click(self, selector: str) -> None:
+        """Click on what there is one of; drawn anew in between, it is looked for again."""
+        self.until(lambda: self.one(selector).click() or True)
+
     def press(self, *keys: str) -> None:
         """Press keys where the focus is."""
         self.driver.switch_to.active_element.send_keys(*keys)

@@ -27,7 +27,7 @@ def with_a_tree(page: Page) -> None:
 
 
 def with_the_panel(page: Page) -> None:
-    page.one("#model option[value=split]").click()
+    page.click("#model option[value=split]")
     page.type(WALKS)
     page.until(lambda: page.run("document.querySelector('#figures .phrase').focus()") or "sure" in page.text("#told"))
     page.choose("NP: the lamp")

@@ -62,13 +62,13 @@ def test_a_phrase_is_forbidden_and_that_is_undone(page: Page) -> None:
     unlikely = page.labels(".unsure")[0]
     page.choose(unlikely)
     assert unlikely.split(": ")[1] in page.text("#inspected")
-    page.one("#forbid").click()
+    page.click("#forbid")
     page.until(lambda: page.labels() != before)
     start, end = place_of(unlikely)
     known = PartialTree(tuple(WALKS.split()), (Bracket(unlikely.split(":")[0], start, end, forbidden=True),))
     assert page.labels() == spans(load(model("pcfg")).parse(known).tree)
     assert "not" in page.text("#known li")
-    page.one("#undo").click()
+    page.click("#undo")
     page.until(lambda: page.labels() == before)
 
 
@@ -81,19 +81,19 @@ def test_a_phrase_is_kept_and_relabelled(page: Page) -> None:
     page.type(WALKS)
     wanted = page.labels(".unsure")[0]
     page.choose(wanted)
-    page.one("#keep").click()
+    page.click("#keep")
     page.until(lambda: page.labels(".kept") == [wanted])
     page.choose("NP: the lamp")
     page.one("#label").send_keys("XX", ENTER)
     notice = page.until(lambda: page.text("#notice"))
     assert "no tree of this grammar has" in notice
-    page.one("#undo").click()
+    page.click("#undo")
     page.until(lambda: not page.text("#notice"))
 
 
 def test_a_tree_is_saved(page: Page) -> None:
     page.type(GIVE)
-    page.one("#save").click()
+    page.click("#save")
     page.until(lambda: page.text("#status").startswith("Saved"))
     assert page.server.service.folder is not None
     saved = (page.server.service.folder / "saved.mrg").read_text().splitlines()
@@ -102,7 +102,7 @@ def test_a_tree_is_saved(page: Page) -> None:
 
 def test_two_models_stand_beside_each_other(page: Page) -> None:
     page.type(WALKS)
-    page.one("#beside option[value=small]").click()
+    page.click("#beside option[value=small]")
     page.until(lambda: len(page.all("#figures figure")) == 2)
     captions = [one.text.split()[0] for one in page.all("figcaption")]
     assert captions == ["pcfg", "small"]
@@ -110,7 +110,7 @@ def test_two_models_stand_beside_each_other(page: Page) -> None:
 
 def test_a_link_holds_text_and_model(page: Page) -> None:
     page.type(GIVE)
-    page.one("#model option[value=small]").click()
+    page.click("#model option[value=small]")
     link = page.until(lambda: "model=small" in page.driver.current_url and page.driver.current_url)
     page.open(link.partition("/#")[2] and "#" + link.partition("/#")[2])
     page.until(lambda: page.words() == GIVE.split())
@@ -123,10 +123,10 @@ def test_a_link_holds_what_is_decided(page: Page) -> None:
     page.until(lambda: page.words() == WALKS.split() and page.labels(".unsure") and page.all(".tree .nats"))
     before, (kept, *_) = page.labels(), page.labels(".unsure")
     page.choose(kept)
-    page.one("#keep").click()
+    page.click("#keep")
     page.until(lambda: page.labels(".kept") == [kept])
     page.choose("NP: the lamp")
-    page.one("#forbid").click()
+    page.click("#forbid")
     page.until(lambda: len(page.all("#known li")) == 2 and page.labels() != before)
     decided, listed = page.labels(), [one.text for one in page.all("#known li")]
     link = page.driver.current_url
@@ -134,7 +134,7 @@ def test_a_link_holds_what_is_decided(page: Page) -> None:
     page.until(lambda: page.labels() == decided)
     assert [one.text for one in page.all("#known li")] == listed
     assert page.driver.current_url == link
-    page.one("#known .drop").click()
+    page.click("#known .drop")
     page.until(lambda: len(page.all("#known li")) == 1)
     assert page.driver.current_url.count("known=") == 1
 
@@ -148,7 +148,7 @@ def test_a_link_that_is_damaged_does_no_harm(page: Page) -> None:
 def test_what_is_taken_away(page: Page) -> None:
     page.type(GIVE)
     for kind in ("svg", "png", "tex", "mrg", "json"):
-        page.one(f"[data-away={kind}]").click()
+        page.click(f"[data-away={kind}]")
         check_file(page.until(partial(written, page.downloads / f"tree.{kind}")), page.labels())
 
 
@@ -201,7 +201,7 @@ def test_a_new_phrase_by_keys(page: Page) -> None:
     page.press(DOWN, DOWN, RIGHT, RIGHT)  # the, teachers, walk
     page.press(SHIFT, RIGHT)
     page.until(lambda: "walk if" in page.text("#inspected"))
-    page.one("#name").click()
+    page.click("#name")
     page.until(lambda: page.all("#known li") or page.text("#status"))
 
 
@@ -243,7 +243,7 @@ def test_a_node_tells_its_subtype_and_leads_to_it(page: Page) -> None:
     page.choose("NP: the lamp")
     assert not page.one("#subtype").is_displayed()  # a pcfg has none
     page.press(ESCAPE)
-    page.one("#model option[value=split]").click()
+    page.click("#model option[value=split]")
     page.until(lambda: page.run("document.querySelector('#figures .phrase').focus()") or "sure" in page.text("#told"))
     page.choose("NP: the lamp")
     told = page.until(lambda: page.text("#subtype"))
@@ -270,11 +270,11 @@ def test_saving_leads_to_the_next_sentence(driver: Any, tmp_path: Path) -> None:
         page = Page(driver, server, tmp_path)
         page.open()
         page.until(lambda: page.words() == ranked[0].split())
-        page.one("#next").click()  # passed over, and offered again at the end
+        page.click("#next")  # passed over, and offered again at the end
         for sentence, left in ((ranked[1], 3), (ranked[2], 2), (ranked[0], 1)):
             page.until(partial(has_words, page, sentence.split()))
             assert page.text("#queued").startswith(f"{left} of 3")
-            page.one("#save").click()
+            page.click("#save")
         page.until(lambda: page.text("#queued") == "All sentences are annotated.")
         assert page.console() == []
     saved = [Tree.read(line).words() for line in (tmp_path / "saved.mrg").read_text().splitlines()]

@@ -33,7 +33,7 @@ def deal(parts: Sequence[Part], shards: int = SHARDS) -> list[list[Part]]:
 
 
 class Shards(Generic[Shard]):
-    """The shards, and the processes that see to them; to be closed.
+    """The shards, and the processes or threads that see to them; to be closed.
 
     Functions, what they are given and what shards are made of must be such that a process can be sent them.
     """
@@ -112,7 +112,7 @@ def add_up(sums: dict[Range, Sum], whole: Range) -> Sum:
 
 
 class Holder:
-    """The shards of one process, of so many."""
+    """The shards of one process or thread, of so many."""
 
     version = 0
     fixed: Any = None
