@@ -1,19 +1,21 @@
 """Several kinds of parsers on several treebanks, each beside the grammar with subtypes that prunes for it.
 
-    python -m bench.kinds DIRECTORY... [--kinds "gm-lveg spans=true" "lvg-d spans=true" "cvg folds=1"] [--seeds 1]
+    python -m bench.kinds DIRECTORY... [--kinds "gm-lveg spans=true" "lvg-d spans=true" "cvg folds=1"] [--seeds 0]
                           [--rounds 4] [--labels SET=PRESET ...]
+    python -m bench.kinds --rows FILE...
 
 Each directory has train.mrg.gz (or train.mrg), dev.mrg and maybe test.mrg; kinds and their options are those of `latree
 train`.  The grammar is trained once for all kinds.  Prints, as soon as it is known, strict F1 / exact match / tags of a
-part by each, a row a treebank, seed, part and parser; then CPU seconds of training, and means where there are several
-seeds.  What is trained by gradient is as it was best on the first 500 sentences of dev.
+part by each, a row a treebank, seed, part and parser, with the CPU seconds of training; then tables of their means, F1
+with its deviation over the seeds.  `--rows` makes the tables of rows that were printed before, by however many runs.
+What is trained by gradient is as it was best on the first 500 sentences of dev.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,7 @@ CHOSEN_BY = 500  # sentences of dev, for what is trained by gradient
 DEFAULT = "penn"
 
 Figures = tuple[float, float, float]
+Row = tuple[str, int, str, str, Figures]  # treebank, seed, part, parser
 
 
 def make(recipe: str, seed: int, labels: str, **arguments: Any) -> Any:
@@ -62,38 +65,68 @@ def rows(model: Any, directory: Path) -> Iterator[tuple[str, str, Figures]]:
                 yield part, name, (found.f1_strict, found.exact_strict, found.tags)
 
 
-def print_treebank(directory: Path, options: argparse.Namespace, labels: str) -> None:
-    table: dict[tuple[str, str], list[Figures]] = {}
-    for seed in range(options.seeds):
+def print_rows(directory: Path, options: argparse.Namespace, labels: str) -> Iterator[Row]:
+    """Train and score, printing each row as soon as it is known."""
+    for seed in options.seeds:
         for model, seconds in trained(options, directory, seed, labels):
             for part, name, figures in rows(model, directory):
-                table.setdefault((part, name), []).append(figures)
                 told = " / ".join(f"{figure:.2f}" for figure in figures)
                 print(f"| {directory.name} | {seed} | {part} | {name} | {told} | {seconds:.0f} |", flush=True)
-    if options.seeds > 1:
-        print_means(directory.name, table)
+                yield directory.name, seed, part, name, figures
 
 
-def print_means(name: str, table: dict[tuple[str, str], list[Figures]]) -> None:
-    for (part, kind), figures in table.items():
-        f1, exact, tags = np.mean(figures, axis=0)
-        spread = np.std([one[0] for one in figures], ddof=1)
-        print(f"| {name} | mean | {part} | {kind} | {f1:.2f} ± {spread:.2f} / {exact:.2f} / {tags:.2f} | |", flush=True)
+def read_rows(path: Path) -> Iterator[Row]:
+    """The rows that a run printed."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 6 and cells[1].isdigit():
+            f1, exact, tags = (float(figure) for figure in cells[4].split("/"))
+            yield cells[0], int(cells[1]), cells[2], cells[3], (f1, exact, tags)
+
+
+def print_tables(found: Iterable[Row]) -> None:
+    """Means over the seeds, a table a part, a row a treebank, a column a parser."""
+    cells: dict[tuple[str, str, str], dict[int, Figures]] = {}
+    for treebank, seed, part, name, figures in found:
+        cells.setdefault((part, treebank, name), {})[seed] = figures
+    names = list(dict.fromkeys(name for _, _, name in cells))
+    for part in dict.fromkeys(part for part, _, _ in cells):
+        treebanks = sorted({treebank for other, treebank, _ in cells if other == part})
+        print(f"\n| {part} | {' | '.join(f'`{name}`' for name in names)} |")
+        print(f"|---|{'---|' * len(names)}")
+        for treebank in treebanks:
+            print(f"| {treebank} | {' | '.join(mean_of(cells[part, treebank, name]) for name in names)} |")
+        means = [np.mean([f1_of(cells[part, one, name]) for one in treebanks]) for name in names]
+        print(f"| mean of {len(treebanks)} | {' | '.join(f'{mean:.2f}' for mean in means)} |")
+
+
+def f1_of(by_seed: dict[int, Figures]) -> float:
+    return float(np.mean([f1 for f1, _, _ in by_seed.values()]))
+
+
+def mean_of(by_seed: dict[int, Figures]) -> str:
+    _, exact, tags = np.mean(list(by_seed.values()), axis=0)
+    spread = f" ± {np.std([f1 for f1, _, _ in by_seed.values()], ddof=1):.2f}" if len(by_seed) > 1 else ""
+    return f"{f1_of(by_seed):.2f}{spread} / {exact:.2f} / {tags:.2f}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Print scores of several kinds of parsers on several treebanks.")
-    parser.add_argument("directories", nargs="+", type=Path)
+    parser.add_argument("directories", nargs="*", type=Path)
+    parser.add_argument("--rows", nargs="+", type=Path, help="print tables of what these runs printed")
     parser.add_argument("--kinds", nargs="*", default=KINDS, help="each with its options, as NAME=VALUE")
-    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--labels", nargs="*", default=[], help="label presets, as SET=PRESET")
     options = parser.parse_args(arguments)
+    if options.rows:
+        print_tables(row for path in options.rows for row in read_rows(path))
+        return
     presets = dict(pair.split("=") for pair in options.labels)
     print("| treebank | seed | part | parser | F1 / exact / tags | training CPU s |")
     print("|---|---|---|---|---|---|")
-    for directory in options.directories:
-        print_treebank(directory, options, presets.get(directory.name, DEFAULT))
+    trials = ((directory, presets.get(directory.name, DEFAULT)) for directory in options.directories)
+    print_tables(row for directory, labels in trials for row in print_rows(directory, options, labels))
 
 
 if __name__ == "__main__":

@@ -79,12 +79,18 @@ class Page:
         """The phrase with this label and these words."""
         return self.all("#figures figure:first-child .phrase")[self.labels().index(label)]
 
+    def rest(self) -> None:
+        """Wait until nothing is asked: what moves under the pointer is not clicked on, and nobody is told."""
+        self.until(lambda: self.one("#work").get_attribute("aria-busy") == "false")
+
     def choose(self, label: str) -> None:
         """Click on a phrase; one that is drawn anew in between is looked for again."""
+        self.rest()
         self.until(lambda: self.phrase(label).click() or True)
 
     def click(self, selector: str) -> None:
         """Click on what there is one of; drawn anew in between, it is looked for again."""
+        self.rest()
         self.until(lambda: self.one(selector).click() or True)
 
     def press(self, *keys: str) -> None:

@@ -32,6 +32,7 @@ const state = {
 const decisions = new Map(); // by model and words: brackets and what they were before, kept while the text changes
 let linked = null; // what came with a link, until its text is parsed
 let asking = new AbortController();
+let underWay = 0; // how many things ask the server
 let shown = null; // the drawing that is at hand: { svg, tree, parse, walker }
 
 const current = () => state.sentences[state.chosen];
@@ -114,8 +115,20 @@ async function askSurprisal(sentence, signal) {
   sentence.surprisal = answer.sentences[0].surprisal;
 }
 
-// Does something that asks the server, and tells what goes wrong.
+// Does something that asks the server, and tells what goes wrong.  The tree is marked as busy until all that was begun
+// is done: it, and what stands below it, may be drawn anew till then.
 async function telling(work) {
+  underWay += 1;
+  find("work").ariaBusy = "true";
+  try {
+    await tellingWrongs(work);
+  } finally {
+    underWay -= 1;
+    find("work").ariaBusy = String(underWay > 0);
+  }
+}
+
+async function tellingWrongs(work) {
   find("status").textContent = "";
   const slow = setTimeout(() => { find("status").textContent = "Parsing…"; }, 400);
   try {
