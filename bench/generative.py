@@ -1,12 +1,12 @@
 """Mixtures trained on log P(T, w), on log P(T|w), and on both: how they parse, and how well they predict words.
 
-    python -m bench.generative DIRECTORY [OPTION=VALUE ...] [--weights 0 0.1 0.5 1] [--seed 0] [--share 8]
+    python -m bench.generative DIRECTORY [OPTION=VALUE ...] [--weights 0 0.1 0.5 1] [--seeds 3] [--share 8]
 
 The directory has train.mrg.gz (or train.mrg) and dev.mrg; options are those of `latree train gm-lveg`.  Prints F1 on
 dev, by the mixtures alone and together with their pruner, and log P(w) a word, in nats: of dev, over the forests that
 the pruner leaves, which are the same for all models.  Words are the outcomes of the mixtures' lexical rules, frequent
-words and classes of others, for the pruner and the treebank grammar too.  With --share, models are trained on every so
-manieth tree.
+words and classes of others, for the pruner and the treebank grammar too.  Means over the seeds, with the deviation of
+each; with --share, models are trained on every so manieth tree.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from latree.kinds.lvg.model import Lvg
 from latree.kinds.registry import kind_named
 from latree.lexicon.lexical_rules import UNSEEN
 
+Figures = tuple[float, float, float]  # F1 alone and together, log P(w) a word
 LogProb = Callable[[Forest, Sequence[str]], float]
 
 
@@ -83,25 +84,32 @@ def row(table: Sequence[Floats], model: GmLveg, word: str, first: bool) -> Float
     return np.concatenate(list(parts))
 
 
-def made(options: argparse.Namespace, pruner: Any, **more: Any) -> GmLveg:
-    values = {**option_values(options.options), "seed": options.seed, **more}
+def made(options: argparse.Namespace, seed: int, pruner: Any, **more: Any) -> GmLveg:
+    values = {**option_values(options.options), "seed": seed, **more}
     read: Any = options_from(kind_named("gm-lveg"), values, tags=False)
     return GmLveg(read, pruner=pruner)
 
 
-def rows(options: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
-    """The lines of the table."""
+def rows(options: argparse.Namespace, seed: int) -> Iterator[tuple[str, Figures]]:
+    """The lines of a seed's table."""
     train = read_part(options.directory, "train")[:: options.share]
-    dev = read_part(options.directory, "dev", made(options, None))
-    lvg = fit(made(options, None).make_pruner(), options.directory, train)
-    start = GmLveg(made(options, lvg, generative=1.0).options, pruner=lvg, epochs=0, spread=0.0).fit(train)
+    dev = read_part(options.directory, "dev", made(options, seed, None))
+    lvg = fit(made(options, seed, None).make_pruner(), options.directory, train)
+    start = GmLveg(made(options, seed, lvg, generative=1.0).options, pruner=lvg, epochs=0, spread=0.0).fit(train)
     held = Held.of(start, dev)
-    yield "treebank grammar", ["", "", f"{held.nats_a_word(of_mixtures(start)):.3f}"]
-    yield "`lvg`", [f"{score(lvg, dev).f1:.2f}", "", f"{held.nats_a_word(of_subtypes(lvg, start)):.3f}"]
+    yield "treebank grammar", (np.nan, np.nan, held.nats_a_word(of_mixtures(start)))
+    yield "`lvg`", (score(lvg, dev).f1, np.nan, held.nats_a_word(of_subtypes(lvg, start)))
     for weight in options.weights:
-        model = fit(made(options, lvg, generative=weight), options.directory, train)
-        scores = [f"{score(one, dev).f1:.2f}" for name, one in members(model) if one is not lvg]
-        yield f"{weight:g}", [*scores, f"{held.nats_a_word(of_mixtures(model)):.3f}" if weight else ""]
+        model = fit(made(options, seed, lvg, generative=weight), options.directory, train)
+        alone, together = (score(one, dev).f1 for _, one in members(model) if one is not lvg)
+        yield f"{weight:g}", (alone, together, held.nats_a_word(of_mixtures(model)) if weight else np.nan)
+
+
+def mean_of(figures: Floats, places: int) -> str:
+    if np.isnan(figures).any():
+        return ""
+    spread = f" ± {np.std(figures, ddof=1):.{places}f}" if len(figures) > 1 else ""
+    return f"{np.mean(figures):.{places}f}{spread}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -109,11 +117,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("directory", type=Path)
     parser.add_argument("options", nargs="*", help="of the training, as NAME=VALUE")
     parser.add_argument("--weights", nargs="*", type=float, default=[0.0, 0.1, 0.5, 1.0])
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--share", type=int, default=1)
+    options = parser.parse_args(arguments)
     print("| `--generative` | alone | together | log P(w) a word |\n|---|---|---|---|")
-    for name, cells in rows(parser.parse_args(arguments)):
-        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+    for lines in zip(*(rows(options, seed) for seed in range(options.seeds)), strict=True):  # all seeds, row by row
+        alone, together, nats = np.array([figures for _, figures in lines]).T
+        print(f"| {lines[0][0]} | {mean_of(alone, 2)} | {mean_of(together, 2)} | {mean_of(nats, 3)} |", flush=True)
 
 
 if __name__ == "__main__":

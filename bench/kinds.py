@@ -1,14 +1,15 @@
 """Several kinds of parsers on several treebanks, each beside the grammar with subtypes that prunes for it.
 
-    python -m bench.kinds DIRECTORY... [--kinds "gm-lveg spans=true" "lvg-d spans=true" "cvg folds=1"] [--seeds 0]
-                          [--rounds 4] [--labels SET=PRESET ...]
+    python -m bench.kinds DIRECTORY... [--kinds "lvg rounds=4" "gm-lveg spans=true" "lvg-d spans=true" "cvg folds=1"]
+                          [--seeds 0 1 2] [--labels SET=PRESET ...]
     python -m bench.kinds --rows FILE...
 
 Each directory has train.mrg.gz (or train.mrg), dev.mrg and maybe test.mrg; kinds and their options are those of `latree
-train`.  The grammar is trained once for all kinds.  Prints, as soon as it is known, strict F1 / exact match / tags of a
-part by each, a row a treebank, seed, part and parser, with the CPU seconds of training; then tables of their means, F1
-with its deviation over the seeds.  `--rows` makes the tables of rows that were printed before, by however many runs.
-What is trained by gradient is as it was best on the first 500 sentences of dev.
+train`.  An `lvg` that was trained prunes for the kinds behind it.  Prints, as soon as it is known, strict F1 / exact
+match / tags of a part by each, a row a treebank, seed, part and parser, with the CPU seconds of training, the widths of
+all categories together (subtypes or concepts) and the sentences that are parsed and scored a CPU second; then tables of
+their means, F1 with its deviation over the seeds.  `--rows` makes the tables of rows that were printed before, by
+however many runs.  What is trained by gradient is as it was best on the first 500 sentences of dev.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from typing import Any
 import numpy as np
 
 from bench.parsing import members, option_values, read_part, score
-from latree.cli.kind_options import options_from
+from latree.cli.kind_options import options_from, settings_of
 from latree.kinds.registry import kind_named, model_class
 from latree.learning.loop import Training
 
-KINDS = ("gm-lveg spans=true", "lvg-d spans=true", "cvg folds=1")
+KINDS = ("lvg rounds=4", "gm-lveg spans=true", "lvg-d spans=true", "cvg folds=1")
 CHOSEN_BY = 500  # sentences of dev, for what is trained by gradient
 DEFAULT = "penn"
 
@@ -34,44 +35,59 @@ Figures = tuple[float, float, float]
 Row = tuple[str, int, str, str, Figures]  # treebank, seed, part, parser
 
 
-def make(recipe: str, seed: int, labels: str, **arguments: Any) -> Any:
+def make(recipe: str, seed: int, labels: str, pruner: Any) -> Any:
     """A model that is not trained, of a recipe such as `lvg-d spans=true`."""
     name, *given = recipe.split()
-    chosen = option_values(given) | {"seed": seed, "labels": labels}
-    return model_class(name)(options_from(kind_named(name), chosen, tags=False), **arguments)
+    kind, chosen = kind_named(name), option_values(given) | {"labels": labels}
+    if "seed" in settings_of(kind):
+        chosen["seed"] = seed
+    prunes = {"pruner": pruner} if pruner is not None and pruner.kind in kind.pruners else {}
+    return model_class(name)(options_from(kind, chosen, tags=False), **prunes)
 
 
 def trained(options: argparse.Namespace, directory: Path, seed: int, labels: str) -> Iterator[tuple[Any, float]]:
-    """The grammar and what it prunes for, with the CPU seconds that each took by itself."""
-    train, grammar = read_part(directory, "train"), make(f"lvg rounds={options.rounds}", seed, labels)
-    chosen_by = read_part(directory, "dev", grammar)[:CHOSEN_BY]
-    best = Training(score=lambda model: score(model, chosen_by).f1)
-    start = time.process_time()
-    yield grammar.fit(train), time.process_time() - start
+    """A model of every kind, with the CPU seconds that it took by itself."""
+    train, grammar = read_part(directory, "train"), None
     for recipe in options.kinds:
+        model = make(recipe, seed, labels, grammar)
         start = time.process_time()
-        model = make(recipe, seed, labels, pruner=grammar).fit(train, best)
+        model.fit(train, chosen_by(model, directory))
         yield model, time.process_time() - start
+        if model.kind == "lvg":
+            grammar = model
 
 
-def rows(model: Any, directory: Path) -> Iterator[tuple[str, str, Figures]]:
-    """What a model has by itself and together with its pruner, by part and name."""
+def chosen_by(model: Any, directory: Path) -> Training:
+    """What is trained by gradient is kept as it was best on a part of dev."""
+    if not hasattr(model, "pruner"):
+        return Training()
+    gold = read_part(directory, "dev", model)[:CHOSEN_BY]
+    return Training(score=lambda one: score(one, gold).f1)
+
+
+def rows(model: Any, directory: Path) -> Iterator[tuple[str, str, Figures, float]]:
+    """What a model has by itself and together with its pruner, by part and name, and sentences a CPU second."""
     own = [(name, one) for name, one in members(model) if one is not getattr(model, "pruner", None)]
     for part in ("dev", "test"):
         if (directory / f"{part}.mrg").exists():
             gold = read_part(directory, part, model)
             for name, one in own:
+                start = time.process_time()
                 found = score(one, gold)
-                yield part, name, (found.f1_strict, found.exact_strict, found.tags)
+                rate = len(gold) / (time.process_time() - start)
+                yield part, name, (found.f1_strict, found.exact_strict, found.tags), rate
 
 
 def print_rows(directory: Path, options: argparse.Namespace, labels: str) -> Iterator[Row]:
     """Train and score, printing each row as soon as it is known."""
     for seed in options.seeds:
         for model, seconds in trained(options, directory, seed, labels):
-            for part, name, figures in rows(model, directory):
+            widths = model.subtype_counts()
+            width = "" if widths is None else int(widths.sum())
+            for part, name, figures, rate in rows(model, directory):
                 told = " / ".join(f"{figure:.2f}" for figure in figures)
-                print(f"| {directory.name} | {seed} | {part} | {name} | {told} | {seconds:.0f} |", flush=True)
+                made = f"{directory.name} | {seed} | {part} | {name} | {told} | {seconds:.0f} | {width}"
+                print(f"| {made} | {rate:.0f} |", flush=True)
                 yield directory.name, seed, part, name, figures
 
 
@@ -79,7 +95,7 @@ def read_rows(path: Path) -> Iterator[Row]:
     """The rows that a run printed."""
     for line in path.read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if len(cells) == 6 and cells[1].isdigit():
+        if len(cells) > 4 and cells[1].isdigit():
             f1, exact, tags = (float(figure) for figure in cells[4].split("/"))
             yield cells[0], int(cells[1]), cells[2], cells[3], (f1, exact, tags)
 
@@ -95,16 +111,18 @@ def print_tables(found: Iterable[Row]) -> None:
         print(f"\n| {part} | {' | '.join(f'`{name}`' for name in names)} |")
         print(f"|---|{'---|' * len(names)}")
         for treebank in treebanks:
-            print(f"| {treebank} | {' | '.join(mean_of(cells[part, treebank, name]) for name in names)} |")
-        means = [np.mean([f1_of(cells[part, one, name]) for one in treebanks]) for name in names]
+            print(f"| {treebank} | {' | '.join(mean_of(cells.get((part, treebank, name), {})) for name in names)} |")
+        means = [np.mean([f1_of(cells.get((part, one, name), {})) for one in treebanks]) for name in names]
         print(f"| mean of {len(treebanks)} | {' | '.join(f'{mean:.2f}' for mean in means)} |")
 
 
 def f1_of(by_seed: dict[int, Figures]) -> float:
-    return float(np.mean([f1 for f1, _, _ in by_seed.values()]))
+    return float(np.mean([f1 for f1, _, _ in by_seed.values()])) if by_seed else np.nan
 
 
 def mean_of(by_seed: dict[int, Figures]) -> str:
+    if not by_seed:
+        return ""
     _, exact, tags = np.mean(list(by_seed.values()), axis=0)
     spread = f" ± {np.std([f1 for f1, _, _ in by_seed.values()], ddof=1):.2f}" if len(by_seed) > 1 else ""
     return f"{f1_of(by_seed):.2f}{spread} / {exact:.2f} / {tags:.2f}"
@@ -116,15 +134,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rows", nargs="+", type=Path, help="print tables of what these runs printed")
     parser.add_argument("--kinds", nargs="*", default=KINDS, help="each with its options, as NAME=VALUE")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
-    parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--labels", nargs="*", default=[], help="label presets, as SET=PRESET")
     options = parser.parse_args(arguments)
     if options.rows:
         print_tables(row for path in options.rows for row in read_rows(path))
         return
     presets = dict(pair.split("=") for pair in options.labels)
-    print("| treebank | seed | part | parser | F1 / exact / tags | training CPU s |")
-    print("|---|---|---|---|---|---|")
+    print("| treebank | seed | part | parser | F1 / exact / tags | training CPU s | subtypes | sentences a CPU s |")
+    print("|---" * 8 + "|")
     trials = ((directory, presets.get(directory.name, DEFAULT)) for directory in options.directories)
     print_tables(row for directory, labels in trials for row in print_rows(directory, options, labels))
 

@@ -1,7 +1,7 @@
 """Scores of one kind of parser over several seeds, beside its pruner, in products, and by the size of the treebank.
 
-    python -m bench.parsing KIND DIRECTORY [OPTION=VALUE ...] [--seeds 3] [--parts dev test] [--products]
-                            [--shares 8 4 2 1] [--strict]
+    python -m bench.parsing KIND DIRECTORY [OPTION=VALUE ...] [--seeds 3] [--first-seed 0] [--parts dev test]
+                            [--products] [--shares 8 4 2 1] [--strict]
 
 KIND and the options are those of `latree train`, as in `rounds=4 spans=true`; the directory has train.mrg.gz (or
 train.mrg), dev.mrg and test.mrg.  Prints F1 / F1 of sentences up to 40 words / exact match of every part, a row a seed
@@ -103,10 +103,14 @@ def trained_models(options: argparse.Namespace, train: Trees) -> list[Any]:
     """A model a seed; one where nothing is random."""
     kind, models = kind_named(options.kind), list[Any]()
     values = option_values(options.options)
-    for seed in range(options.seeds) if "seed" in settings_of(kind) else [None]:
+    for seed in seeds_of(options) if "seed" in settings_of(kind) else [None]:
         model: Any = model_class(kind.name)(options_from(kind, {**values, "seed": seed}, tags=False))
         models.append(fit(model, options.directory, train))
     return models
+
+
+def seeds_of(options: argparse.Namespace) -> range:
+    return range(options.first_seed, options.first_seed + options.seeds)
 
 
 def fit(model: Any, directory: Path, train: Trees) -> Any:
@@ -122,7 +126,7 @@ def print_table(options: argparse.Namespace, train: Trees) -> None:
     seconds = (time.process_time() - start) / len(models)
     golds = {part: read_part(options.directory, part, models[0]) for part in options.parts}
     shown, rows = SHOWN_STRICT if options.strict else SHOWN, list[list[list[float]]]()
-    for number, model in enumerate(models):
+    for number, (seed, model) in enumerate(zip(seeds_of(options), models, strict=False)):  # one where nothing is random
         columns = [*members(model), *(products(models, number) if options.products else ())]
         scores = {f"{part}: {name}": score(parser, gold) for part, gold in golds.items() for name, parser in columns}
         if not rows:
@@ -130,7 +134,7 @@ def print_table(options: argparse.Namespace, train: Trees) -> None:
             print(f"| | {' | '.join(scores)} |\n{'|---' * (len(scores) + 1)}|")
         rows.append([[getattr(one, name) for name in shown] for one in scores.values()])
         cells = (" / ".join(f"{number:.2f}" for number in cell) for cell in rows[-1])
-        print(f"| seed {number}{width(model)} | {' | '.join(cells)} |", flush=True)
+        print(f"| seed {seed}{width(model)} | {' | '.join(cells)} |", flush=True)
     if len(rows) > 1:
         print(f"| mean | {' | '.join(means(rows))} |")
     print(flush=True)
@@ -155,6 +159,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("directory", type=Path)
     parser.add_argument("options", nargs="*", help="of the training, as NAME=VALUE")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--parts", nargs="*", default=["dev"])
     parser.add_argument("--products", action="store_true")
     parser.add_argument("--shares", nargs="*", type=int, default=[1], help="train on every so manieth tree")

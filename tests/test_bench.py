@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bench import bulk, generative, lveg_sweep, parsing, ranking, reading, svs, tagging, treebanks
+from bench import bulk, generative, kinds, lveg_sweep, parsing, ranking, reading, svs, tagging
 
 from latree.data import toy
 from latree.text.formats import read_trees
@@ -33,7 +33,7 @@ def tables(text: str) -> list[list[list[str]]]:
 
 
 def test_generative_and_discriminative_mixtures(treebank: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    generative.main([str(treebank), "rounds=1", "epochs=1", "dim=2", "--weights", "0", "0.5"])
+    generative.main([str(treebank), "rounds=1", "epochs=1", "dim=2", "--weights", "0", "0.5", "--seeds", "1"])
     (table,) = tables(capsys.readouterr().out)
     assert [row[0] for row in table] == ["`--generative`", "---", "treebank grammar", "`lvg`", "0", "0.5"]
     assert all(float(row[3]) < 0 for row in table[2:] if row[0] != "0")
@@ -90,12 +90,23 @@ def test_learning_curve_of_structured_vectorial_semantics(treebank: Path, capsys
     assert all(" ± " in cell for cell in table[3][1:])
 
 
-@pytest.mark.parametrize(("kind", "options"), [("lvg", ["rounds=1"]), ("svs", ["clusters=2"])])
-def test_scores_on_treebanks(treebank: Path, capsys: pytest.CaptureFixture[str], kind: str, options: list[str]) -> None:
-    treebanks.main([str(treebank), "--kind", kind, "--options", *options])
-    (table,) = tables(capsys.readouterr().out)
-    assert table[2][0] == treebank.name
-    assert int(table[2][3]) > 0
+def test_several_kinds_on_a_treebank(treebank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kinds.main([str(treebank), "--kinds", "lvg rounds=1", "cvg folds=1 epochs=1", "--seeds", "0", "1"])
+    rows, dev, test = tables(first := capsys.readouterr().out)
+    assert [row[1:4] for row in rows[2:]] == [
+        [seed, part, kind] for seed in "01" for kind in ("lvg", "cvg") for part in ("dev", "test")
+    ]
+    assert dev[0] == ["dev", "`lvg`", "`cvg`"]
+    assert test[0][0] == "test"
+    f1 = [float(row[4].split()[0]) for row in rows[2:] if row[2:4] == ["dev", "lvg"]]
+    assert float(dev[2][1].split()[0]) == pytest.approx(sum(f1) / 2, abs=0.011)
+    (tmp_path / "first.md").write_text(first, encoding="utf-8")
+    kinds.main([str(treebank), "--kinds", "pcfg", "--seeds", "0"])
+    (tmp_path / "second.md").write_text(capsys.readouterr().out, encoding="utf-8")
+    kinds.main(["--rows", str(tmp_path / "first.md"), str(tmp_path / "second.md")])
+    both, _ = tables(capsys.readouterr().out)
+    assert both[0] == ["dev", "`lvg`", "`cvg`", "`pcfg`"]
+    assert both[2][:3] == dev[2][:3]
 
 
 @pytest.mark.parametrize(("kind", "columns"), [("lvg", ["n = 1", "n = 2"]), ("gm-lveg", ["diagonal", "spherical"])])
