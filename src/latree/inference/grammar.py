@@ -112,8 +112,7 @@ def count_rules(trees: Iterable[Node]) -> RuleCounts:
     symbols: set[Symbol] = set()
     steps = 0
     for tree in trees:
-        for node in inner_nodes(tree):
-            counts[rule_symbols(node)] += 1
+        counts.update(map(rule_symbols, inner_nodes(tree)))
         symbols.update(symbol for _, symbol in tagged_words(tree))
         steps = max(steps, longest_unary_chain(tree))
     symbols.update(parent for parent, _, _ in counts)

@@ -163,12 +163,14 @@ def undo(node: Node) -> Tree:
 
 def longest_unary_chain(node: Node) -> int:
     """The most unary steps in a row over one span; the step from the root is not counted, nor that to the word."""
-    longest = 0
-    todo = [(node, 0)]
+    longest, todo = 0, [(node, 0)]
     while todo:
         node, steps = todo.pop()
         longest = max(longest, steps)
-        children = node.children()
-        one_more = len(children) == 1 and node.symbol.kind != "root"
-        todo.extend((child, steps + 1 if one_more else 0) for child in children)
+        if node.left is None:
+            continue
+        if node.right is not None:
+            todo += (node.left, 0), (node.right, 0)
+        else:
+            todo.append((node.left, 0 if node.symbol.kind == "root" else steps + 1))
     return longest
