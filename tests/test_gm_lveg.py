@@ -323,8 +323,8 @@ def test_a_threshold_of_the_first_pass(trees: list[Tree], lvg: Lvg, tagged: list
 MODEL = {"dim": 3, "components": 4, "word_components": 4, "covariance": "spherical", "unknown": "english", "rare": 1}
 START = {"start": "treebank", "alpha": 8.0, "spread": 0.05, "grow": 0}
 STEPS = {"memory": 0.0, "rate": 0.01, "batch": 180, "alone": True, "paper": True, "looseness": 1.0, "spans": False}
-PRUNING = {"pruner": "pcfg", "p_min": 1e-5, "k_min": 40, "parse_k_min": 20, "k_max": 50, "theta": 0.35}
-NO_PRUNING = {"pruner": "lvg", "p_min": 0.0, "k_min": 0, "parse_k_min": None, "k_max": 0, "theta": 1.0}
+PRUNING = {"pruner": "pcfg", "subtypes": 4, "p_min": 1e-5, "k_min": 40, "parse_k_min": 20, "k_max": 50, "theta": 0.35}
+NO_PRUNING = {"pruner": "lvg", "subtypes": 1, "p_min": 0.0, "k_min": 0, "parse_k_min": None, "k_max": 0, "theta": 1.0}
 PARSING = MODEL | START | STEPS | PRUNING | {"epochs": 15, "max_length": 50}
 TAGGING = MODEL | START | STEPS | NO_PRUNING | {"epochs": 20, "max_length": 20_000}
 
@@ -419,14 +419,15 @@ def test_tagging(tagged: list[tuple[list[str], list[str]]], tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("better", ["alone", "together"])
-def test_held_out_data_says_whether_a_tagger_asks_its_hmm(
+def test_held_out_data_says_whether_a_tagger_asks_its_pruner(
     tagged: list[tuple[list[str], list[str]]], tmp_path: Path, better: str
 ) -> None:
     def score(model: GmLvegTagger) -> float:
         return 2.0 if model.joint == (better == "together") else 1.0
 
     options = GmLvegOptions.for_tagger(dim=2, components=2, epochs=1, batch=16)
-    assert not GmLvegTagger(options=options).fit(tagged[:60]).joint  # nobody to say
+    assert GmLvegTagger(options=options).fit(tagged[:60]).joint  # nobody to say: a pruner with subtypes helps
+    assert not GmLvegTagger(options=replace(options, subtypes=1)).fit(tagged[:60]).joint
     model = GmLvegTagger(options=options).fit(tagged[:60], Training(score=score))
     assert model.joint == (better == "together")
     model.save(tmp_path / "t.latree")

@@ -125,6 +125,7 @@ def other_value(name: str, option: str) -> Any:
     special: dict[tuple[str, str], Any] = {
         ("gm-lveg-tagger", "grow"): 1,
         ("gm-lveg-tagger", "spans"): False,
+        ("gm-lveg-tagger", "subtypes"): 1,
         ("lvg-d", "start"): "zero",
         ("lvg-d-tagger", "spans"): False,
         ("lvg-d-tagger", "start"): "zero",

@@ -35,7 +35,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "lvg-d": {"subtypes": 2, "scales": True, "epochs": 1, "iterations": 3},
     "lvg-d-tagger": {"subtypes": 2, "epochs": 1, "iterations": 3},
     "gm-lveg": {"rounds": 1, "epochs": 1, "dim": 2, "components": 2},
-    "gm-lveg-tagger": {"epochs": 1, "dim": 2, "components": 2},
+    "gm-lveg-tagger": {"subtypes": 2, "epochs": 1, "dim": 2, "components": 2},
     "neural": {"rounds": 1, "epochs": 1, "width": 8, "dim": 2},
     "neural-tagger": {"epochs": 1, "width": 8, "dim": 2},
     "svs": {"clusters": 2},

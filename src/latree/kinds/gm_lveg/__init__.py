@@ -130,6 +130,13 @@ class GmLvegOptions(TreebankOptions):
         most=1.0,
         shown="0.001, with --pruner pcfg 0.005, for a tagger 0.0001",
     )
+    subtypes: int = option(
+        4,
+        "Subtypes of each tag, a power of two, in the smaller tagger that says what is worth considering and has a say "
+        "in the choice; 1: it has none (hmm), which is faster.",
+        least=1,
+        only="tagger",
+    )
     fine: str = fine_option(needs={"pruner": "lvg"})
     alone: bool = option(False, "Decide by the mixtures alone, not together with the model that prunes.")
     alpha: float | None = option(

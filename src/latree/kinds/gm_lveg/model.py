@@ -46,7 +46,7 @@ from latree.kinds.gm_lveg.start import Cube, Start, from_subtypes, from_treebank
 from latree.kinds.gm_lveg.training import Batch, component_limit
 from latree.kinds.hmm.model import Hmm
 from latree.kinds.lvg import LvgOptions
-from latree.kinds.lvg.model import Lvg
+from latree.kinds.lvg.model import Lvg, LvgTagger
 from latree.kinds.options import TreeOptions
 from latree.kinds.parser import Parser
 from latree.kinds.pcfg.model import Pcfg
@@ -321,11 +321,13 @@ class GmLvegTagger(GaussianModel, PrunedTagger):
     kind = "gm-lveg-tagger"
     span_features = WordFeatures
     spans: WordFeatures | None = None
-    joint_by_score = True  # the HMM helps with some treebanks and hurts with others
+    joint_by_score = True  # a pruner without subtypes helps with some treebanks and hurts with others
     _chain: tuple[Mixtures, GaussianChain] | None = None
 
-    def make_pruner(self) -> Hmm:
+    def make_pruner(self) -> Hmm | LvgTagger:
         options = self.options
+        if options.subtypes > 1:
+            return LvgTagger(LvgOptions.for_tagger(**options.shared("subtypes")))
         return Hmm(seed=options.seed, unknown=options.unknown, lexicon=options.lexicon, column=options.column)
 
     def meetings(self) -> Longs:

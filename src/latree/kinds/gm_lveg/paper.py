@@ -32,6 +32,7 @@ PAPER = {
     "unknown": Stated("english", "english", "4.1: the Berkeley parser's classes; one class but for English"),
     "rare": Stated(1, 1, "4.1: words that occur less than two times go by their class"),
     "pruner": Stated("pcfg", "lvg", "3.2: the treebank grammar; a tagger has none to choose"),
+    "subtypes": Stated(4, 1, "4.2: a tagger has no other model; a parser has none to choose"),
     "p_min": Stated(1e-5, 0.0, "4.3; 4.2: taggers prune nothing"),
     "looseness": Stated(1.0, 1.0, "4.3: p_min is that of training"),
     "k_min": Stated(40, 0, "4.3: 40 in learning; 4.2: taggers prune nothing"),
