@@ -82,6 +82,7 @@ DAMAGES: dict[str, list[Damage]] = {
         entry("lexical.tag", 10**6),
     ],
     "lvg-d": [array("delta", lambda a: a[1:]), entry("tree.parent", 10**6), entry("tree.production", 10**6)],
+    "gm-lveg-tagger": [array("spans", lambda a: a[::-1]), entry("spans", 0, -1), entry("spans", 2**62, -1)],
     "hmm": [entry("rules", 5, 2), in_header("symbols", 1, 0, value="phrase")],
 }
 CASES = [(name, number) for name, damages in DAMAGES.items() for number in range(len(damages))]

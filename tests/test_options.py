@@ -17,6 +17,7 @@ from latree.cli.kind_options import options_from, settings_of
 from latree.data import toy
 from latree.errors import LatreeError
 from latree.kinds.lvg import LvgOptions
+from latree.kinds.neural import NeuralOptions
 from latree.kinds.options import ModelOptions
 from latree.kinds.registry import Kind, all_kinds, model_class, trained_kinds
 from latree.lexicon.options import LexiconOptions
@@ -176,3 +177,11 @@ def test_options_are_frozen() -> None:
     assert names == {"seed", "unknown", "lexicon"}
     with pytest.raises(AttributeError):
         LvgOptions().rounds = 3  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("name", ["dim", "layers", "width", "hidden", "characters", "word_vector"])
+@pytest.mark.parametrize("size", [-1, 0, 10**9])
+def test_sizes_that_no_network_has(name: str, size: int) -> None:
+    """A file may ask for them, and must not be given the memory or the time."""
+    with pytest.raises(LatreeError, match=f"{name}, {size}, must lie between 1 and"):
+        NeuralOptions.from_json({name: size})

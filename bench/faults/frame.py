@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple, TypeVar
@@ -81,12 +81,13 @@ class Campaign(NamedTuple):
         return "\n".join([counts, *(f"  {line}" for line in (*self.printed.splitlines(), *self.wrong[:SHOWN]))])
 
 
-def run_inside(module: str, *arguments: object) -> Campaign:
-    """Run a campaign in a process of its own, where the module's `main` is given --inside and a log to write."""
+def run_inside(module: str, *arguments: object, more: Mapping[str, str] = {}) -> Campaign:
+    """Run a campaign in a process of its own, with `more` in its environment, where the module's `main` is given
+    --inside and a log to write."""
     with TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         command = [sys.executable, "-m", module, "--inside", str(log), *map(str, arguments)]
-        ended = subprocess.run(command, capture_output=True, text=True, env=os.environ | ONE_THREAD)
+        ended = subprocess.run(command, capture_output=True, text=True, env=os.environ | ONE_THREAD | dict(more))
         lines = log.read_text(encoding="utf-8").split("\n") if log.exists() else []
     rows = [(*line.split("\t"), "the process ended")[:3] for line in lines if line]
     results = Counter(what if what in (WORKED, REFUSED) else "wrong" for _, _, what in rows)

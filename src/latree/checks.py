@@ -40,6 +40,14 @@ def numbers(name: str, arrays: Arrays, shape: tuple[int | None, ...]) -> Floats:
     return array.astype(np.float64)
 
 
+def ascending(name: str, arrays: Arrays, below: int) -> Longs:
+    """The array of this name: integers from 0, less than `below`, each larger than the one before."""
+    array = integers(name, arrays, (None,), 0, below)
+    if (np.diff(array) <= 0).any():
+        raise ValueError(f"{name} does not ascend")
+    return array
+
+
 def boundaries(name: str, arrays: Arrays, count: int, end: int) -> Longs:
     """The array of this name: where so many rows begin that are laid end to end, and where the last one ends."""
     array = integers(name, arrays, (count + 1,), 0, end + 1)

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from latree.arrays import Floats, Ints, Longs, starts
-from latree.checks import integers
+from latree.checks import ascending
 from latree.files import Arrays, Header, ModelFile
 from latree.inference.forest import Forest, P, R, assemble
 from latree.inference.potentials import NO_POTENTIALS, Potentials
@@ -299,6 +299,6 @@ class SpanModel(PrunedModel):
     def restore(self, header: Header, arrays: Arrays) -> None:
         super().restore(header, arrays)
         if "spans" in arrays:
-            self.spans = self.span_features(
-                integers("spans", arrays, (None,)), len(self.lexical.units), len(self.grammar.symbols)
-            )
+            features, units, symbols = self.span_features, len(self.lexical.units), len(self.grammar.symbols)
+            most = (len(features.places) + 1) * (units + 1) ** 2 * symbols  # with a kind for the length
+            self.spans = features(ascending("spans", arrays, most), units, symbols)

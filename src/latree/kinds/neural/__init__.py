@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from latree.errors import LatreeError
 from latree.kinds.options import TreebankOptions
 from latree.kinds.registry import Kind
 from latree.options import CHANGED, option
 
 SCRATCH = "scratch"
 _OWN, _READY = {"encoder": SCRATCH}, {"encoder": CHANGED}
+_MOST = {"dim": 1000, "components": 1000, "layers": 100, "width": 10_000, "hidden": 10_000}
+_MOST |= {"characters": 10_000, "word_vector": 10_000}
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,12 @@ class NeuralOptions(TreebankOptions):
     grammar_rate: float = 1e-2  # of the rules' weights
     clip: float = 5.0  # a step's gradient is no longer than this
     spread: float = 0.05  # means of rules begin within this of zero
+
+    def __post_init__(self) -> None:
+        """Refuse sizes that no network has, before one is made of them: those of a file may be anything."""
+        for name, most in _MOST.items():
+            if not 1 <= (size := getattr(self, name)) <= most:
+                raise LatreeError(f"{name}, {size}, must lie between 1 and {most}")
 
     @property
     def from_scratch(self) -> bool:

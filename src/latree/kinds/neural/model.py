@@ -190,9 +190,11 @@ class ContextModel(ContinuousModel):
 
     def restore(self, header: Header, arrays: Arrays) -> None:
         super().restore(header, arrays)
-        encoder = restore_encoder(self.options, header["encoder"], part_of("encoder.", arrays))
-        rules = self._treebank_rules(np.random.default_rng(0))
-        self.network = self._network_of(encoder, rules)
+        try:
+            encoder = restore_encoder(self.options, header["encoder"], part_of("encoder.", arrays))
+            self.network = self._network_of(encoder, self._treebank_rules(np.random.default_rng(0)))
+        except RuntimeError as error:  # so torch tells of sizes that there is no memory for
+            raise ValueError(str(error).splitlines()[0]) from error
         weights = part_of("network.", arrays)
         if bad := [name for name, array in weights.items() if not np.isfinite(array).all()]:
             raise ValueError(f"{bad[0]} has what is no number")
