@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo docs test test-all test-neural test-web test-cluster test-integrations test-generic coverage dist faults faults-long types kernels install clean
+.PHONY: demo docs test test-all test-neural test-web test-cluster test-integrations test-generic test-bounds coverage dist faults faults-long types kernels install clean
 
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
@@ -92,7 +92,13 @@ dist: install
 test-generic: export NUMBA_CPU_NAME := generic
 test-generic: export NUMBA_CPU_FEATURES :=
 test-generic: export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/generic
-test-generic: install
+
+# And with kernels that look where they read and write, which takes four times as long: otherwise nobody is told of what
+# lies beyond the end of an array.
+test-bounds: export NUMBA_BOUNDSCHECK := 1
+test-bounds: export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/bounds
+
+test-generic test-bounds: install
 	rm -rf $(NUMBA_CACHE_DIR)
 	$(BIN)/python -m tests.warm
 	$(PYTEST) --ignore tests/web
@@ -102,7 +108,7 @@ test-generic: install
 FAULTS := $(BIN)/python -m bench.faults
 
 faults: install
-	$(FAULTS).models --count 200
+	$(FAULTS).models --count 200 --bounds
 	$(FAULTS).inputs --count 20000
 	$(FAULTS).sentences --count 50
 	$(FAULTS).kills --count 15
@@ -110,6 +116,7 @@ faults: install
 
 faults-long: install
 	$(FAULTS).models --count 5000
+	$(FAULTS).models --count 1000 --bounds
 	$(FAULTS).inputs --count 500000
 	$(FAULTS).sentences --count 500
 	$(FAULTS).kills --count 100
