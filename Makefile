@@ -93,8 +93,7 @@ test-generic: export NUMBA_CPU_NAME := generic
 test-generic: export NUMBA_CPU_FEATURES :=
 test-generic: export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/generic
 
-# And with kernels that look where they read and write, which takes four times as long: otherwise nobody is told of what
-# lies beyond the end of an array.
+# And with kernels that look where they read and write: otherwise nobody is told of what lies beyond the end of an array.
 test-bounds: export NUMBA_BOUNDSCHECK := 1
 test-bounds: export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/bounds
 
