@@ -159,9 +159,12 @@ def test_train_gm_lveg(tmp_path: Path) -> None:
     assert (wrong.code, wrong.err) == (1, "latree: --alone is for gm-lveg, neural; this is a pcfg\n")
     wrong = latree("tag", "-m", model("hmm"), "--alone", stdin="the girl sees a letter .\n")
     assert (wrong.code, wrong.err) == (1, "latree: --alone is for gm-lveg, neural; this is a hmm\n")
+    wrong = latree("train", "gm-lveg", part, "--scales", "-o", path)
+    assert wrong.code == 2
+    assert "--scales is for lvg-d; gm-lveg has no use for it" in " ".join(wrong.err.split())
     wrong = latree("train", "gm-lveg", part, "--subtypes", "4", "-o", path)
     assert wrong.code == 2
-    assert "--subtypes is for lvg, lvg-d; gm-lveg has no use for it" in " ".join(wrong.err.split())
+    assert "--subtypes is for taggers" in " ".join(wrong.err.split())
 
 
 def test_train_lvg_d(tmp_path: Path) -> None:

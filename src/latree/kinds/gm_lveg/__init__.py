@@ -133,7 +133,7 @@ class GmLvegOptions(TreebankOptions):
     subtypes: int = option(
         4,
         "Subtypes of each tag, a power of two, in the smaller tagger that says what is worth considering and has a say "
-        "in the choice; 1: it has none (hmm), which is faster.",
+        "in the choice; 1: it has none (hmm).",
         least=1,
         only="tagger",
     )
