@@ -186,36 +186,30 @@ def word_shape(word: str, first: bool, is_known: IsKnown) -> str:
     """Case, then `-num`, `-dash`, `-mark` for what else is in the word; a word without letters is named by its kinds.
 
     The kinds of a word without letters are its Unicode categories, so that an opening bracket, a currency sign and a
-    full stop each have a shape of their own in every script.  A capital that opens the sentence is kept apart from one
-    within.
+    full stop each have a shape of their own in every script.
     """
-    case, others = _looks(word)
-    if first and case == "capital":
-        case = "initial-known" if is_known(word.lower()) else "initial"
-    return case + others
-
-
-@lru_cache(maxsize=1 << 16)
-def _looks(word: str) -> tuple[str, str]:
-    """The shape of a word that opens no sentence: case, and the rest."""
     kinds = [_category(char) for char in word]
     families = {kind[0] for kind in kinds}
     number = "-num" if "N" in families else ""
     if "L" not in families:
-        return "none", number + "".join(sorted({f"-{kind}" for kind in kinds if kind[0] != "N"}))
+        return "none" + number + "".join(sorted({f"-{kind}" for kind in kinds if kind[0] != "N"}))
     dash = "-dash" if "Pd" in kinds else ""
     mark = "-mark" if not dash and not families.isdisjoint("PS") else ""
-    return _letter_case(kinds), number + dash + mark
+    return _letter_case(word, kinds, first, is_known) + number + dash + mark
 
 
-def _letter_case(kinds: list[str]) -> str:
-    """Scripts without case are all `letter`."""
+def _letter_case(word: str, kinds: list[str], first: bool, is_known: IsKnown) -> str:
+    """Scripts without case are all `letter`; a capital that opens the sentence is kept apart from one within."""
     capitals = sum(kind in ("Lu", "Lt") for kind in kinds)
     if not capitals:
         return "lower" if "Ll" in kinds else "letter"
     if kinds[0] not in ("Lu", "Lt"):
         return "mixed"
-    return "caps" if capitals > 1 and "Ll" not in kinds else "capital"
+    if capitals > 1 and "Ll" not in kinds:
+        return "caps"
+    if not first:
+        return "capital"
+    return "initial-known" if is_known(word.lower()) else "initial"
 
 
 def _longest_ending(shape: str, lower: str, endings: frozenset[str] | set[str]) -> str:
