@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,10 +32,12 @@ from latree.learning.loop import Training
 KINDS = ("lvg rounds=4", "gm-lveg spans=true", "lvg-d spans=true", "cvg folds=1")
 CHOSEN_BY = 500  # sentences of dev, for what is trained by gradient
 DEFAULT = "penn"
-BASE = "lvg"  # what others are compared with
+BASE = "lvg"  # prunes for others, which are compared with it
 
 Figures = tuple[float, float, float]
 Row = tuple[str, int, str, str, Figures]  # treebank, seed, part, parser
+BySeed = dict[int, Figures]
+Cells = defaultdict[tuple[str, str], BySeed]  # by treebank and parser
 
 
 def make(recipe: str, seed: int, labels: str, pruner: Any) -> Any:
@@ -55,7 +58,7 @@ def trained(options: argparse.Namespace, directory: Path, seed: int, labels: str
         start = time.process_time()
         model.fit(train, chosen_by(model, directory))
         yield model, time.process_time() - start
-        if model.kind == "lvg":
+        if model.kind == BASE:
             grammar = model
 
 
@@ -103,25 +106,29 @@ def read_rows(path: Path) -> Iterator[Row]:
 
 
 def print_tables(found: Iterable[Row]) -> None:
-    """Means over the seeds, a table a part, a row a treebank, a column a parser."""
-    cells: dict[tuple[str, str, str], dict[int, Figures]] = {}
+    """Means over the seeds, a table a part."""
+    parts: dict[str, Cells] = {}
     for treebank, seed, part, name, figures in found:
-        cells.setdefault((part, treebank, name), {})[seed] = figures
-    names = list(dict.fromkeys(name for _, _, name in cells))
-    for part in dict.fromkeys(part for part, _, _ in cells):
-        treebanks = sorted({treebank for other, treebank, _ in cells if other == part})
-        print(f"\n| {part} | {' | '.join(f'`{name}`' for name in names)} |")
-        print(f"|---|{'---|' * len(names)}")
-        for treebank in treebanks:
-            print(f"| {treebank} | {' | '.join(mean_of(cells.get((part, treebank, name), {})) for name in names)} |")
-        means = [np.mean([f1_of(cells.get((part, one, name), {})) for one in treebanks]) for name in names]
-        print(f"| mean of {len(treebanks)} | {' | '.join(f'{mean:.2f}' for mean in means)} |\n")
-        for name in names:
-            pairs = [(cells.get((part, one, name), {}), cells.get((part, one, BASE), {})) for one in treebanks]
-            print_gains(name, [gain_of(mine, theirs) for mine, theirs in pairs if mine.keys() & theirs.keys()])
+        parts.setdefault(part, defaultdict(dict))[treebank, name][seed] = figures
+    for part, cells in parts.items():
+        print_table(part, cells)
 
 
-def gain_of(mine: dict[int, Figures], theirs: dict[int, Figures]) -> float:
+def print_table(part: str, cells: Cells) -> None:
+    """A row a treebank, a column a parser; below, what each has beyond the grammar that prunes."""
+    treebanks, names = sorted({treebank for treebank, _ in cells}), list(dict.fromkeys(name for _, name in cells))
+    print(f"\n| {part} | {' | '.join(f'`{name}`' for name in names)} |")
+    print(f"|---|{'---|' * len(names)}")
+    for treebank in treebanks:
+        print(f"| {treebank} | {' | '.join(mean_of(cells[treebank, name]) for name in names)} |")
+    means = (np.mean([f1_of(cells[treebank, name]) for treebank in treebanks]) for name in names)
+    print(f"| mean of {len(treebanks)} | {' | '.join(f'{mean:.2f}' for mean in means)} |\n")
+    for name in names:
+        pairs = [(cells[treebank, name], cells[treebank, BASE]) for treebank in treebanks]
+        print_gains(name, [gain_of(mine, theirs) for mine, theirs in pairs if mine.keys() & theirs.keys()])
+
+
+def gain_of(mine: BySeed, theirs: BySeed) -> float:
     """How much F1 one parser has beyond another, over the seeds that both have."""
     return float(np.mean([mine[seed][0] - theirs[seed][0] for seed in mine.keys() & theirs.keys()]))
 
@@ -132,11 +139,11 @@ def print_gains(name: str, gains: Sequence[float]) -> None:
         print(f"{name}: above `{BASE}` on {above} of {len(gains)} treebanks, by {np.mean(gains):.2f} on average")
 
 
-def f1_of(by_seed: dict[int, Figures]) -> float:
+def f1_of(by_seed: BySeed) -> float:
     return float(np.mean([f1 for f1, _, _ in by_seed.values()])) if by_seed else np.nan
 
 
-def mean_of(by_seed: dict[int, Figures]) -> str:
+def mean_of(by_seed: BySeed) -> str:
     if not by_seed:
         return ""
     _, exact, tags = np.mean(list(by_seed.values()), axis=0)

@@ -15,8 +15,8 @@ from latree.options import CHANGED, option
 
 SCRATCH = "scratch"
 _OWN, _READY = {"encoder": SCRATCH}, {"encoder": CHANGED}
-_MOST = {"dim": 1000, "components": 1000, "layers": 100, "width": 10_000, "hidden": 10_000}
-_MOST |= {"characters": 10_000, "word_vector": 10_000}
+_NUMBERS = dict.fromkeys(("width", "hidden", "characters", "word_vector"), 10_000)
+_MOST = {"dim": 1000, "components": 1000, "layers": 100, **_NUMBERS}  # sizes of a network
 
 
 @dataclass(frozen=True)
