@@ -179,7 +179,7 @@ def test_options_are_frozen() -> None:
         LvgOptions().rounds = 3  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("name", ["dim", "layers", "width", "hidden", "characters", "word_vector"])
+@pytest.mark.parametrize("name", ["dim", "components", "layers", "width", "hidden", "characters", "word_vector"])
 @pytest.mark.parametrize("size", [-1, 0, 10**9])
 def test_sizes_that_no_network_has(name: str, size: int) -> None:
     """A file may ask for them, and must not be given the memory or the time."""
