@@ -21,7 +21,6 @@ from latree.kinds.neural import NeuralOptions
 from latree.kinds.options import ModelOptions
 from latree.kinds.registry import Kind, all_kinds, model_class, trained_kinds
 from latree.lexicon.options import LexiconOptions
-from latree.options import about
 from latree.text.labels import LabelRules
 from tests.command import done, toy_trees
 from tests.command import latree as run
@@ -184,16 +183,5 @@ def test_options_are_frozen() -> None:
 @pytest.mark.parametrize("size", [-1, 0, 10**9])
 def test_sizes_that_no_network_has(name: str, size: int) -> None:
     """A file may ask for them, and must not be given the memory or the time."""
-    with pytest.raises(LatreeError, match=rf"{name}(, {size}, must lie between 1 and| cannot be {size})"):
+    with pytest.raises(LatreeError, match=f"{name}, {size}, must lie between 1 and"):
         NeuralOptions.from_json({name: size})
-
-
-@pytest.mark.parametrize("kind", TRAINED)
-def test_bounds_hold_for_files_too(kind: Kind) -> None:
-    """A file is not asked by the command line, which minds the bounds for people."""
-    options = kind.trained_options
-    bounded = [one for one in fields(options) if (told := about(one)) is not None and told.least is not None]
-    for one in bounded:
-        beyond = about(one).least - 1  # type: ignore[union-attr, operator]
-        with pytest.raises(LatreeError, match=f"the option {one.name} cannot be"):
-            options.from_json({one.name: beyond})

@@ -144,8 +144,7 @@ class Options:
         if unknown := set(data) - set(known):
             raise LatreeError(f"unknown option {', '.join(sorted(unknown))}")
         values = {name: _read_json(known[name], value) for name, value in data.items()}
-        fits = {name: _is_of(kinds[name], value) and _is_within(known[name], value) for name, value in values.items()}
-        if wrong := next((name for name in values if not fits[name]), None):
+        if wrong := next((name for name in values if not _is_of(kinds[name], values[name])), None):
             raise LatreeError(f"the option {wrong} cannot be {data[wrong]!r}")
         return cls(**values)
 
@@ -182,16 +181,6 @@ def _is_of(kind: Any, value: Any) -> bool:
     if kind is float:
         return isinstance(value, (int, float)) and math.isfinite(value)
     return not isinstance(kind, type) or isinstance(value, kind)
-
-
-def _is_within(one: Field[Any], value: Any) -> bool:
-    """Whether a number is within the bounds that a field has; the command line minds them by itself."""
-    described = about(one)
-    if described is None or not isinstance(value, (int, float)):
-        return True
-    least = -math.inf if described.least is None else described.least
-    most = math.inf if described.most is None else described.most
-    return least <= value <= most
 
 
 def _tagger_default(one: Field[Any]) -> Any:
