@@ -63,9 +63,14 @@ def _value(text: str) -> Any:
         return text
 
 
+def part_paths(directory: Path, part: str) -> tuple[Path, ...]:
+    """Where a part may lie."""
+    return directory / f"{part}.mrg.gz", directory / f"{part}.mrg"
+
+
 def read_part(directory: Path, part: str, parser: Any = None) -> Trees:
     """The trees of a part, for training or, with a parser, for scoring it."""
-    path = next(p for p in (directory / f"{part}.mrg.gz", directory / f"{part}.mrg") if p.exists())
+    path = next(path for path in part_paths(directory, part) if path.exists())
     return list(latree.read_trees(path, None if parser is None else parser.labels.for_scoring()))
 
 
@@ -165,6 +170,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--shares", nargs="*", type=int, default=[1], help="train on every so manieth tree")
     parser.add_argument("--strict", action="store_true")
     options = parser.parse_args(arguments)
+    for part in ("train", *options.parts):  # before hours of training, not after them
+        if not any(path.exists() for path in part_paths(options.directory, part)):
+            parser.error(f"{options.directory} has no {part}.mrg, and no {part}.mrg.gz")
     for share in options.shares:
         print_table(options, read_part(options.directory, "train")[::share])
 
