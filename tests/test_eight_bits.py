@@ -9,6 +9,7 @@ pytest.importorskip("transformers", reason="transformers is not installed (extra
 
 from latree.kinds.neural import NeuralOptions  # noqa: E402
 from latree.kinds.neural.eight_bits import EightBitLayers, EightBits, product, whole_numbers  # noqa: E402
+from latree.kinds.neural.encoders import letters_of  # noqa: E402
 from latree.kinds.neural.pretrained import STEP, Pretrained  # noqa: E402
 from tests.tiny_transformer import transformer  # noqa: E402
 
@@ -17,7 +18,8 @@ SENTENCES = [["the", "cat", "sees", "dogs"], ["cats"], ["the", "dogs"] * STEP, [
 
 def reader() -> Pretrained:
     torch.manual_seed(1)
-    encoder = Pretrained.found(NeuralOptions(encoder=str(transformer()), layers=2))
+    options = NeuralOptions(encoder=str(transformer()), layers=2)
+    encoder = Pretrained.found(options, letters_of(SENTENCES))
     encoder.eval()
     return encoder
 

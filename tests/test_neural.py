@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -25,10 +26,12 @@ from latree.kinds.product.model import Product
 from latree.learning.checkpoint import Checkpoint
 from latree.learning.loop import Progress, Training, after_steps
 from tests.command import folder
+from tests.command import latree as command
 from tests.tiny_transformer import transformer
 
 torch = pytest.importorskip("torch", reason="torch is not installed (extra neural)")
 
+from latree.kinds.neural import NeuralOptions  # noqa: E402
 from latree.kinds.neural.encoders import state_arrays  # noqa: E402
 from latree.kinds.neural.model import NeuralParser, NeuralTagger  # noqa: E402
 from latree.kinds.neural.training import backward  # noqa: E402
@@ -235,9 +238,47 @@ def test_a_transformer_becomes_part_of_the_model(tmp_path: Path) -> None:
     assert again.parse(long).tokens == tuple(long)
 
 
+def test_a_transformer_that_reads_no_capitals_is_told_of_them_by_letters() -> None:
+    pytest.importorskip("transformers", reason="transformers is not installed (extra neural)")
+    from latree.kinds.neural.encoders import make_encoder
+
+    torch.manual_seed(0)
+    encoder = make_encoder(NeuralOptions(encoder=str(transformer())), [["the", "The", "cat"]]).eval()
+    small, large = (encoder([[word, "cat"]]) for word in ("the", "The"))
+    assert not torch.allclose(small, large)
+    torch.nn.init.zeros_(encoder.spelt.weight)
+    small, large = (encoder([[word, "cat"]]) for word in ("the", "The"))
+    assert torch.equal(small, large)
+
+
+def test_a_transformer_in_half_precision_is_trained_in_full(tmp_path: Path) -> None:
+    pytest.importorskip("transformers", reason="transformers is not installed (extra neural)")
+    from safetensors.torch import load_file, save_file
+
+    from latree.kinds.neural.encoders import make_encoder
+
+    half = Path(shutil.copytree(transformer(), tmp_path / "half"))
+    weights = {name: weight.half() for name, weight in load_file(half / "model.safetensors").items()}
+    save_file(weights, half / "model.safetensors", metadata={"format": "pt"})
+    encoder = make_encoder(NeuralOptions(encoder=str(half)), [["cat"]])
+    assert {parameter.dtype for parameter in encoder.parameters()} == {torch.float32}
+
+
 def test_a_device_that_is_not_there_is_told() -> None:
     with pytest.raises(LatreeError, match="--device abacus: not to be had here"):
         NeuralTagger(device="abacus", **SMALL).fit(TAGGED)
+    with pytest.raises(LatreeError, match="--device abacus: not to be had here"):
+        tagger().device = "abacus"
+
+
+def test_where_a_network_reads_is_chosen_when_a_model_is_used() -> None:
+    tagger().save(path := folder() / "reads.latree")
+    assert command("tag", "-m", path, "--device", "cpu", stdin="the cat sees\n").out.count("/") == 3
+    assert "--device abacus: not to be had here" in command("tag", "-m", path, "--device", "abacus", stdin="cats\n").err
+    pruner().save(plain := folder() / "plain.latree")
+    refused = command("parse", "-m", plain, "--device", "cpu", stdin="cats\n")
+    assert refused.code == 1
+    assert "--device is for neural; this is a lvg" in refused.err
 
 
 def test_what_is_no_transformer_is_told(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ def bench(
     treebank: str = typer.Argument(..., help="A file of trees or CoNLL-U, whose sentences are parsed or tagged."),
     model: Path = common.MODEL,
     form: Format = common.TREEBANK_FORMAT,
+    device: str = common.DEVICE,
     jobs: int = typer.Option(2, "--jobs", min=1, help="Processes to time against one; 1: none."),
     lengths: str = typer.Option(
         "10,20,40,80,120,160,200", "--lengths", help="Sentence lengths, in words, for the table of how time grows."
@@ -39,6 +40,8 @@ def bench(
         raise LatreeError("the file is read more than once, so that standard input does not serve; name a file")
     sizes, form = _lengths(lengths), detect_format(treebank, form)
     loaded = common.load_model(model)
+    if device is not None:
+        common.use_device(loaded, device)
     loaded.max_length = max(loaded.max_length, *sizes)
     labels = getattr(loaded, "labels", None)
     sentences = list(common.read_sentences([treebank], form, split=None, labels=labels))
@@ -96,21 +99,24 @@ def _growth(model: Parser | Any, sentences: Sequence[Sequence[str]], lengths: li
 
 
 def _jobs(model: Model, sentences: Sequence[Sequence[str]], jobs: int) -> None:
-    """Throughput by the clock of one job and of several, the workers' start not counted; outputs compared."""
+    """Throughput by the clock of one job and of several, each of which has as much to do; outputs compared."""
     timed = [*sentences] * (1 + 2000 // len(sentences))
-
-    def run(count: int) -> tuple[float, list[str]]:
-        results = analyse_all(model, [*timed[:64], *timed], count, "max-rule")
-        head = [next(results) for _ in range(64)]
-        start = time.perf_counter()
-        rest = [str(one) for one in results]
-        return len(rest) / (time.perf_counter() - start), [*map(str, head), *rest]
-
-    (one, first), (several, second) = run(1), run(jobs)
-    same = "the same output" if first == second else "DIFFERENT OUTPUT"
+    one, first = _steady_rate(model, timed, 1)
+    several, second = _steady_rate(model, timed * jobs, jobs)
+    same = "the same output" if first == second[: len(first)] else "DIFFERENT OUTPUT"
     typer.echo(
         f"{jobs} jobs: {several:.0f} sentences a second against {one:.0f} with one: x{several / one:.2f}, {same}"
     )
+
+
+def _steady_rate(model: Model, sentences: Sequence[Sequence[str]], jobs: int) -> tuple[float, list[str]]:
+    """Sentences a second in the second half, when all workers have started, and what became of all."""
+    told, times = [], []
+    for one in analyse_all(model, sentences, jobs, "max-rule"):
+        told.append(str(one))
+        times.append(time.perf_counter())
+    half = len(times) // 2
+    return (len(times) - half) / (times[-1] - times[half - 1]), told
 
 
 def _peak_megabytes() -> float:

@@ -74,6 +74,12 @@ ALONE = typer.Option(
     "--alone",
     help=f"For {names_of('joins_pruner')}: decide by the model alone, not together with the smaller one that prunes.",
 )
+DEVICE = typer.Option(
+    None,
+    "--device",
+    metavar="NAME",
+    help=f"For {names_of('needs')}: where the network reads sentences: cpu, cuda or mps.  [default: cpu]",
+)
 JSON = typer.Option(False, "--json", help="Write one JSON object a line, with probabilities.")
 TOKENIZE = typer.Option(
     False,
@@ -128,6 +134,13 @@ def leave_out_pruner(model: Any) -> None:
     if not kind_named(model.kind).joins_pruner:
         raise LatreeError(f"--alone is for {names_of('joins_pruner')}; this is a {model.kind}")
     model.joint = False
+
+
+def use_device(model: Any, name: str) -> None:
+    """Have the model's network compute where `--device` says."""
+    if "device" not in model.run_options:
+        raise LatreeError(f"--device is for {names_of('needs')}; this is a {model.kind}")
+    model.device = name
 
 
 def check_folder(path: Path | None) -> None:

@@ -126,6 +126,7 @@ def parse(
     objective: Objective = common.OBJECTIVE,
     accurate: bool = _ACCURATE,
     alone: bool = common.ALONE,
+    device: str = common.DEVICE,
     choice: Choice = _CHOICE,
     vectors: bool = _VECTORS,
     constituents: str = _CONSTITUENTS,
@@ -148,7 +149,7 @@ def parse(
         inputs = [constraints]
     context.with_resource(compiled_beside(model or [None], kbest, objective))
     parser = _parser(model, max_length)
-    _adjust(parser, accurate, alone, choice, objective)
+    _adjust(parser, accurate, alone, device, choice, objective)
     read = partial(_sentences_of, parser, form, tokenize, wrapped)
     if output_dir is not None:
         sole = {"kbest": kbest, "scores": scores, "draw": draw, "vectors": vectors, "constituents": constituents}
@@ -193,12 +194,16 @@ def _check_constituents(constituents: str | None, inputs: list[str] | None, accu
         raise typer.BadParameter("--constituents is in place of pruning; --accurate has no effect with it")
 
 
-def _adjust(parser: Parser, accurate: bool, alone: bool, choice: Choice | None, objective: Objective) -> None:
+def _adjust(
+    parser: Parser, accurate: bool, alone: bool, device: str | None, choice: Choice | None, objective: Objective
+) -> None:
     """Have the parser do as the options say."""
     if accurate:
         _prune_less(parser)
     if alone:
         common.leave_out_pruner(parser)
+    if device is not None:
+        common.use_device(parser, device)
     if choice is not None:
         _choose_by(parser, choice, objective)
 

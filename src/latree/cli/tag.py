@@ -37,6 +37,7 @@ def tag(
     max_length: int = common.max_length_option(ForestModel.max_length),
     objective: Objective = common.OBJECTIVE,
     alone: bool = common.ALONE,
+    device: str = common.DEVICE,
     separator: str = typer.Option("/", "--separator", help="What is written between a word and its tag."),
 ) -> None:
     """Tag sentences with a tagger, or with the tags of a parser's best trees.
@@ -48,6 +49,8 @@ def tag(
     tagger = common.load_model(model, max_length)
     if alone:
         common.leave_out_pruner(tagger)
+    if device is not None:
+        common.use_device(tagger, device)
     split = common.splitter(tagger, tokenize, wrapped)
     tally, workers = Tally(tagger, inputs), common.workers(jobs, cluster)
     for path in inputs or ["-"]:

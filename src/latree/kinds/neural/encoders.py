@@ -7,8 +7,7 @@ learned from much text (`pretrained`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,9 +23,9 @@ try:
 except ImportError:
     raise LatreeError("this needs torch; install it with: pip install 'latree[neural]'") from None
 
+from latree.kinds.neural.spelling import PAD, UNKNOWN, Spelling, Vocabulary  # once torch is known to be there
+
 Sentences = Sequence[Sequence[str]]
-PAD, UNKNOWN = 0, 1  # the first numbers of every vocabulary
-_LONGEST = 20  # letters of a word that are looked at: the first and the last ten of a longer one
 
 
 class Encoder(nn.Module, ABC):
@@ -43,35 +42,14 @@ class Encoder(nn.Module, ABC):
         """Tell what, beside its weights, makes it what it is."""
 
 
-class Vocabulary:
-    """Numbers for strings."""
-
-    def __init__(self, strings: Iterable[str]) -> None:
-        self.strings = tuple(strings)
-        self.number = {string: k for k, string in enumerate(self.strings, start=UNKNOWN + 1)}
-
-    @classmethod
-    def of(cls, strings: Iterable[str], least: int) -> Vocabulary:
-        """Those that occur so many times, in the order of the alphabet."""
-        counts = Counter(strings)
-        return cls(sorted(string for string, count in counts.items() if count >= least))
-
-    def __len__(self) -> int:
-        return UNKNOWN + 1 + len(self.strings)
-
-    def of_all(self, strings: Iterable[str]) -> Tensor:
-        return torch.tensor([self.number.get(string, UNKNOWN) for string in strings])
-
-
 class Scratch(Encoder):
     """Words and their letters, through LSTMs in both directions."""
 
     def __init__(self, options: NeuralOptions, words: Vocabulary, letters: Vocabulary) -> None:
         super().__init__()
-        self.words, self.letters, self.hidden_words = words, letters, options.word_dropout
+        self.words, self.hidden_words = words, options.word_dropout
         self.word = nn.Embedding(len(words), options.word_vector, PAD)
-        self.letter = nn.Embedding(len(letters), options.characters // 2, PAD)
-        self.spelling = nn.Conv1d(options.characters // 2, options.characters, 3, padding=1)
+        self.spelling = Spelling(letters, options.characters)
         self.dropout = nn.Dropout(options.dropout)
         self.context = nn.LSTM(
             options.word_vector + options.characters,
@@ -87,14 +65,14 @@ class Scratch(Encoder):
     def of(cls, options: NeuralOptions, sentences: Sentences) -> Scratch:
         """An encoder that knows the words that occur twice or more, and all letters."""
         words = [word for sentence in sentences for word in sentence]
-        return cls(options, Vocabulary.of(words, 2), Vocabulary.of((c for word in words for c in word), 1))
+        return cls(options, Vocabulary.of(words, 2), letters_of(sentences))
 
     @classmethod
     def from_parts(cls, options: NeuralOptions, header: Header, arrays: Arrays) -> Scratch:
         return cls(options, *(Vocabulary(unpack_strings(arrays[name])) for name in ("words", "letters")))
 
     def parts(self) -> tuple[Header, Arrays]:
-        vocabularies = {"words": self.words, "letters": self.letters}
+        vocabularies = {"words": self.words, "letters": self.spelling.letters}
         return {}, {name: pack_strings(one.strings) for name, one in vocabularies.items()}
 
     def forward(self, sentences: Sentences) -> Tensor:
@@ -110,17 +88,12 @@ class Scratch(Encoder):
         number, device = self.words.of_all(words), self.word.weight.device
         if self.training:
             number = number.where(torch.rand(number.shape) >= self.hidden_words, UNKNOWN)
-        distinct = {word: k for k, word in enumerate(dict.fromkeys(words))}
-        spellings = self._spell(distinct)[torch.tensor([distinct[word] for word in words], device=device)]
-        return torch.cat([self.word(number.to(device)), spellings], 1)
+        return torch.cat([self.word(number.to(device)), self.spelling(words)], 1)
 
-    def _spell(self, words: Iterable[str]) -> Tensor:
-        """[words, numbers] of their letters."""
-        cut = (w if len(w) <= _LONGEST else w[: _LONGEST // 2] + w[-(_LONGEST // 2) :] for w in words)
-        letters = pad_sequence([self.letters.of_all(word) for word in cut], batch_first=True, padding_value=PAD)
-        letters = letters.to(self.letter.weight.device)
-        seen = torch.relu(self.spelling(self.letter(letters).transpose(1, 2)))
-        return (seen * (letters != PAD)[:, None]).amax(2)  # a word is the same beside longer ones
+
+def letters_of(sentences: Sentences) -> Vocabulary:
+    """All letters of a treebank."""
+    return Vocabulary.of((letter for sentence in sentences for word in sentence for letter in word), 1)
 
 
 def find_encoder(options: NeuralOptions) -> None:
@@ -137,7 +110,7 @@ def make_encoder(options: NeuralOptions, sentences: Sentences) -> Encoder:
         return Scratch.of(options, sentences)
     from latree.kinds.neural.pretrained import Pretrained  # takes seconds to import
 
-    return Pretrained.found(options)
+    return Pretrained.found(options, letters_of(sentences))
 
 
 def restore_encoder(options: NeuralOptions, header: Header, arrays: Arrays) -> Encoder:

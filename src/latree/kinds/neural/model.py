@@ -87,6 +87,16 @@ class ContextModel(ContinuousModel):
         super().__init__(options, **more)
         self.joint = not self.options.alone
 
+    @property
+    def device(self) -> str:
+        """Where the network reads sentences."""
+        return str(self.network.word.weight.device)
+
+    @device.setter
+    def device(self, name: str) -> None:
+        self.network.to(device_named(name))
+        self._last = None
+
     def learn(self, data: list[Any], training: Training) -> None:
         """Adam on log P(T | w)."""
         find_encoder(self.options)
@@ -212,6 +222,7 @@ class NeuralParser(ContextModel, PrunedParser):
     """`NeuralParser().fit(trees).parse(tokens)`; the pruner is trained on the same trees, unless it is already."""
 
     kind = "neural"
+    run_options = (*PrunedParser.run_options, "device")
 
     def make_pruner(self) -> Lvg:
         return Lvg(**self.options.shared("rounds"))
@@ -237,6 +248,7 @@ class NeuralTagger(ContextModel, PrunedTagger):
     """`NeuralTagger().fit(sentences).tag(tokens)`, with sentences as (words, tags)."""
 
     kind = "neural-tagger"
+    run_options = (*PrunedTagger.run_options, "device")
     heeds_letters = False
 
     def make_pruner(self) -> Hmm:

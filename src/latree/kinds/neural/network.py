@@ -68,10 +68,9 @@ class Network(nn.Module):
         return Context(torch.cat([words[..., :-1], deviation], 2), after, before)
 
     def _takes_half(self, device: torch.device) -> bool:
-        """Whether to read with half the digits: not in parsing on a CPU, where a sentence is to have the same
-        probabilities whatever others it is read with."""
-        may = self.word.weight.dtype == torch.float32 and (self.training or device.type != "cpu")
-        return may and has_half(device)
+        """Whether to read with half the digits: not in parsing, where a sentence is to have the same probabilities
+        whatever others it is read with."""
+        return self.training and self.word.weight.dtype == torch.float32 and has_half(device)
 
     def weigh(self, context: Context, spans: SpanPlaces) -> Tensor:
         """[spans, symbols] logs of what spans weigh."""

@@ -19,10 +19,11 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
 from latree.errors import LatreeError
-from latree.files import Arrays, Header
+from latree.files import Arrays, Header, pack_strings, unpack_strings
 from latree.kinds.neural import NeuralOptions
 from latree.kinds.neural.eight_bits import EightBitLayers, with_eight_bits
 from latree.kinds.neural.encoders import Encoder, Sentences
+from latree.kinds.neural.spelling import Spelling, Vocabulary
 
 try:
     from tokenizers import Tokenizer
@@ -43,14 +44,19 @@ Window = tuple[list[int], list[int]]  # pieces that are read together, and where
 
 
 class Pretrained(Encoder):
-    """A word's vector is that of its last piece.  Beside training, a CPU reads with eight bits."""
+    """A word's vector is that of its last piece, and what its letters add: many transformers read no capitals.
+
+    Beside training, a CPU reads with eight bits.
+    """
 
     eight_bits = True
 
-    def __init__(self, options: NeuralOptions, body: Any, tokenizer: Any) -> None:
+    def __init__(self, options: NeuralOptions, body: Any, tokenizer: Any, letters: Vocabulary) -> None:
         super().__init__()
         self.body, self.tokenizer = body, tokenizer
         self.width = int(body.config.hidden_size)
+        self.spelling = Spelling(letters, options.characters)
+        self.spelt = nn.Linear(options.characters, self.width)
         layer = nn.TransformerEncoderLayer(
             self.width, _heads(self.width), 2 * self.width, options.dropout, batch_first=True, norm_first=True
         )
@@ -76,30 +82,33 @@ class Pretrained(Encoder):
         return readers[0]
 
     @classmethod
-    def found(cls, options: NeuralOptions) -> Pretrained:
-        """The transformer that the options name."""
+    def found(cls, options: NeuralOptions, letters: Vocabulary) -> Pretrained:
+        """The transformer that the options name, with these letters."""
         source = folder_of(options.encoder)
         try:
             tokenizer = Tokenizer.from_file(str(Path(source) / "tokenizer.json"))
-            body = AutoModel.from_pretrained(source, use_safetensors=True, local_files_only=True)
+            body = AutoModel.from_pretrained(source, use_safetensors=True, local_files_only=True).float()
         except (OSError, ValueError) as error:
             raise LatreeError(f"{options.encoder}: no transformer could be read: {error}") from None
-        return cls(options, body, _plain(tokenizer))
+        return cls(options, body, _plain(tokenizer), letters)
 
     @classmethod
     def from_parts(cls, options: NeuralOptions, header: Header, arrays: Arrays) -> Pretrained:
         config = AutoConfig.for_model(**header["config"])
         tokenizer = Tokenizer.from_str(arrays["tokenizer"].tobytes().decode())
-        return cls(options, AutoModel.from_config(config), _plain(tokenizer))
+        return cls(
+            options, AutoModel.from_config(config), _plain(tokenizer), Vocabulary(unpack_strings(arrays["letters"]))
+        )
 
     def parts(self) -> tuple[Header, Arrays]:
         tokenizer = np.frombuffer(self.tokenizer.to_str().encode(), np.uint8)
         config = {name: value for name, value in self.body.config.to_dict().items() if name not in _OF_THE_MACHINE}
-        return {"config": config}, {"tokenizer": tokenizer}
+        return {"config": config}, {"tokenizer": tokenizer, "letters": pack_strings(self.spelling.letters.strings)}
 
     def forward(self, sentences: Sentences) -> Tensor:
         body, layers = self.readers()
         vectors = self._read(body, [window for words in sentences for window in self._windows(words)])
+        vectors = vectors + self.spelt(self.spelling([word for words in sentences for word in words]))
         lengths = [len(words) for words in sentences]
         apart, made = vectors.split(lengths), dict[int, Tensor]()
         for group in self._together(lengths):
