@@ -21,6 +21,7 @@ from latree.inference.forms.sparse import sparse, with_words
 from latree.inference.potentials import Potentials
 from latree.inference.subtypes import Layout
 from latree.inference.sweep import inside_only
+from latree.kinds.gm_lveg.model import GmLvegTagger
 from latree.kinds.lvg.model import Lvg
 from latree.kinds.product.model import Product
 from latree.learning.checkpoint import Checkpoint
@@ -215,6 +216,26 @@ def same_weights(one: Any, other: Any) -> bool:
     pairs = (state_arrays(model.network) for model in (one, other))
     first, second = pairs
     return all((first[name] == second[name]).all() for name in first)
+
+
+@pytest.mark.parametrize("better", ["alone", "together"])
+def test_held_out_data_says_whether_a_tagger_asks_its_pruner(better: str) -> None:
+    def score(model: Any) -> float:
+        return 2.0 if model.joint == (better == "together") else 1.0
+
+    model = NeuralTagger(**SMALL).fit(TAGGED[:20], Training(score=score))
+    assert model.joint == (better == "together")
+    model.save(path := folder() / "joint.latree")
+    again: Any = latree.load(path)
+    assert again.joint == model.joint
+
+
+def test_a_pruner_may_have_one_itself() -> None:
+    below = GmLvegTagger(dim=2, epochs=1).fit(TAGGED)
+    model = NeuralTagger(pruner=below, **SMALL).fit(TAGGED)
+    assert model.bottom is below.pruner
+    model.joint = True
+    assert next(model.analyse([TREES[0].words()])).status == "ok"
 
 
 def test_importing_latree_imports_no_torch() -> None:

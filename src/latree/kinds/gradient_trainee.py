@@ -12,7 +12,7 @@ from latree.errors import LatreeError
 from latree.files import Arrays
 from latree.kinds.examples import Example
 from latree.learning.checkpoint import Standing, fingerprint
-from latree.learning.loop import Trainee, Training
+from latree.learning.loop import Score, Trainee, Training
 
 if TYPE_CHECKING:
     from latree.parallel import Jobs
@@ -47,6 +47,19 @@ class GradientTrainee(Trainee):
         training.announce(PRUNING)
         self.go_on(self.model.examples(self.data), standing.arrays)
         self.open(training.jobs)
+
+    def choose_joint(self, score: Score | None, best: float) -> None:
+        """At the end, decide together with the pruner where held-out data say that this is better than the best alone;
+        where there are none, if it has subtypes."""
+        model = self.model
+        if not model.joint_by_score or model.options.alone:
+            return
+        if score is None:
+            model.joint = bool((model.bottom.widths() > 1).any())
+            return
+        model.joint, about = True, dict(model.training)
+        if score(model) <= best:
+            model.joint, model.training = False, about
 
     def usable(self, examples: Sequence[Example]) -> list[Example]:
         """Leave out sentences that are too long to be trained on."""

@@ -45,6 +45,11 @@ class PrunedReading(Reading):
 
     pruner: Reading
 
+    @property
+    def bottom(self) -> Any:
+        """What the model at the bottom makes of them, which no other prunes for."""
+        return self.pruner.bottom if isinstance(self.pruner, PrunedReading) else self.pruner
+
 
 def _itself(piece: Piece) -> Piece:
     return piece
@@ -66,6 +71,11 @@ class PrunedModel(ForestModel[Any]):
         """`pruner` is a model of the same treebank, trained or not; else the options say what it is."""
         super().__init__(options, **changes)
         self.pruner = self.make_pruner() if pruner is None else pruner
+
+    @property
+    def bottom(self) -> Model:
+        """The pruner or, where that has one itself, the pruner's: the model with numbers for rules and words."""
+        return self.pruner.bottom if isinstance(self.pruner, PrunedModel) else self.pruner
 
     @abstractmethod
     def make_pruner(self) -> Model:

@@ -109,18 +109,6 @@ class Epochs(GradientTrainee):
 
     def finish(self, score: Score | None, best: float) -> None:
         """Round weights as a file keeps them, so that a model is the same before and after; try the joint model."""
-        model = self.model
         rounded = {name: part.astype(np.float32).astype(np.float64) for name, part in self._shown.to_arrays().items()}
         self._show(Weights.from_arrays(rounded))
-        if model.joint_by_score and not model.options.alone:
-            self._choose_joint(score, best)
-
-    def _choose_joint(self, score: Score | None, best: float) -> None:
-        """Decide together with the pruner where held-out data say so; where there are none, if it has subtypes."""
-        model = self.model
-        if score is None:
-            model.joint = bool((model.pruner.widths() > 1).any())
-            return
-        model.joint, about = True, dict(model.training)
-        if score(model) <= best:
-            model.joint, model.training = False, about
+        self.choose_joint(score, best)

@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -71,7 +71,6 @@ class GaussianModel(SpanModel, ContinuousModel):
     """Mixed into a parser or a tagger."""
 
     own_name = "mixtures"
-    joint_by_score: ClassVar[bool] = False  # whether `joint` is left to held-out data, at the end of training
     options: GmLvegOptions
     components: Components
     mixtures: Mixtures
@@ -207,11 +206,10 @@ class GaussianModel(SpanModel, ContinuousModel):
         mixtures = {f"mixtures.{name}": part.astype(np.float32) for name, part in self.mixtures._asdict().items()}
         if self.spans is not None:
             arrays |= {"span_weights": self.span_weights.astype(np.float32)}
-        return ModelFile(header | {"joint": self.joint}, arrays | {"components": self.components.size} | mixtures)
+        return ModelFile(header, arrays | {"components": self.components.size} | mixtures)
 
     def restore(self, header: Header, arrays: Arrays) -> None:
         super().restore(header, arrays)
-        self.joint = bool(header.get("joint", self.joint))
         rules, found = len(self.grammar.rules) + len(self.lexical.tag), part_of("mixtures.", arrays)
         total = len(found["log_rho"])
         size = integers("components", arrays, (rules,), 1, total + 1)

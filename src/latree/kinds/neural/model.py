@@ -30,7 +30,6 @@ from latree.inference.gaussian.sequences import (
 from latree.inference.gaussian.slots import SlotForest, slot_forest
 from latree.inference.gaussian.sweeps import GaussianInference, gaussian_infer, gaussian_log_z
 from latree.inference.potentials import Potentials
-from latree.inference.reading import Emissions
 from latree.inference.sequences import Lattice, Sums
 from latree.kinds.continuous import ContinuousModel
 from latree.kinds.examples import Example
@@ -64,7 +63,6 @@ ONCE = 1.5  # tokens, that sums of subtypes are rounded to
 class ContextReading(PrunedReading):
     """The words themselves: an encoder reads whole sentences, and several at once."""
 
-    pruner: Emissions
     word: NDArray[Any]  # [words] strings
     place: Longs  # [words] each word's own in its sentence
 
@@ -85,7 +83,7 @@ class ContextModel(ContinuousModel):
 
     def __init__(self, options: NeuralOptions | None = None, **more: Any) -> None:
         super().__init__(options, **more)
-        self.joint = not self.options.alone
+        self.joint = not (self.options.alone or self.joint_by_score)
 
     @property
     def device(self) -> str:
@@ -115,7 +113,7 @@ class ContextModel(ContinuousModel):
         """The treebank's probabilities; what Gaussians make of them where they meet is for words to make up for."""
         options, components = self.options, self.word_rules(np.zeros(0, np.int64), 0).components
         meetings = np.zeros(len(self.grammar.rules), np.int64)
-        probability = np.maximum(self.pruner.coarse_theta(), 1e-12)
+        probability = np.maximum(self.bottom.coarse_theta(), 1e-12)
         return from_treebank(components, probability, meetings, options.dim, 1, None, options.spread, rng)
 
     def word_rules(self, entry: Longs | Ints, words: int) -> WordRules:
@@ -141,7 +139,7 @@ class ContextModel(ContinuousModel):
     def weighed(self, rules: WordRules, reading: ContextReading) -> Mixtures:
         """The weights of all rules, and of these words."""
         words = as_array(self.context(reading).words)
-        return rules.join(self.network.mixtures(), with_prior(words, self.prior(reading.pruner.tags)))
+        return rules.join(self.network.mixtures(), with_prior(words, self.prior(reading.bottom.tags)))
 
     def prior(self, emissions: Floats) -> Floats:
         """[words, tags] logs of what words weigh before the network has a say, given P(word | tag)."""
@@ -153,8 +151,8 @@ class ContextModel(ContinuousModel):
 
     def prior_in_training(self, sentences: Sequence[Sequence[str]]) -> Floats:
         """The same of sentences to learn from: a word that occurs once is as unknown as it would be without them."""
-        lexicon, emissions = self.lexicon, self.pruner.read_all(sentences).tags.copy()
-        subtypes = starts(self.pruner.widths()[self.grammar.first_tag :])[:-1]
+        lexicon, emissions = self.lexicon, self.bottom.read_all(sentences).tags.copy()
+        subtypes = starts(self.bottom.widths()[self.grammar.first_tag :])[:-1]
         tag_count = np.add.reduceat(lexicon.tag_count, subtypes)
         words = [word for one in sentences for word in one]
         for k, (word, place) in enumerate(zip(words, places(sentences), strict=True)):
@@ -248,6 +246,7 @@ class NeuralTagger(ContextModel, PrunedTagger):
     """`NeuralTagger().fit(sentences).tag(tokens)`, with sentences as (words, tags)."""
 
     kind = "neural-tagger"
+    joint_by_score = True  # beside what a transformer knows, the pruner may hurt
     run_options = (*PrunedTagger.run_options, "device")
     heeds_letters = False
 

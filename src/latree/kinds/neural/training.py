@@ -225,6 +225,7 @@ class Epochs(GradientTrainee):
     def finish(self, score: Score | None, best: float) -> None:
         """Round weights as a file keeps them, so that a model is the same before and after."""
         self.adopt(kept_arrays(self.model.network))
+        self.choose_joint(score, best)
         self.model.network.to("cpu").eval()
         self.model.occurrences = Occurrences.of(self.model.network, self.examples)
 
