@@ -39,10 +39,10 @@ import latree
 from bench import svg
 from latree.arrays import Floats, Ints, Longs
 from latree.inference.forest import Forest, assemble
-from latree.inference.forms.factored import NO_RELATION, Factored, down, up
+from latree.inference.forms.factored import NO_RELATION, Factored, down, room_of, up
 from latree.inference.results import Objective
 from latree.inference.sweep import inside_only, register
-from latree.jit import kernel
+from latree.jit import lean
 from latree.kinds.svs import Choice, SvsOptions
 from latree.kinds.svs.choice import chosen_edges
 from latree.kinds.svs.model import Svs
@@ -146,12 +146,12 @@ class Unfactored(NamedTuple):
     entry_start: Longs
 
 
-@kernel
-def up_by_loops(weights: Unfactored, rules: Ints, left: Floats, right: Floats, out: Floats) -> None:
+@lean
+def up_by_loops(weights: Unfactored, rules: Ints, left: Floats, right: Floats, out: Floats, room: Floats) -> None:
     """The sum of eqn 4; where there is one child or none, there is nothing to factor."""
     rule = rules[0]
     if rule >= len(weights.label) or weights.label[rule, 1] == NO_RELATION:
-        up(weights, rules, left, right, out)  # type: ignore[arg-type]  # the same fields
+        up(weights, rules, left, right, out, room)  # type: ignore[arg-type]  # the same fields
         return
     number, (first, second) = weights.rule[rule], weights.label[rule]
     for m in range(len(rules)):
@@ -164,7 +164,7 @@ def up_by_loops(weights: Unfactored, rules: Ints, left: Floats, right: Floats, o
             out[x, m] = total
 
 
-register(Unfactored, up=up_by_loops, down=down)
+register(Unfactored, up=up_by_loops, down=down, room=room_of)
 
 
 class Times(NamedTuple):

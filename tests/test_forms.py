@@ -127,8 +127,10 @@ class Readings(NamedTuple):
 def read(one: Specimen, rule: int, parent: Floats, left: Floats, right: Floats) -> Readings:
     rules, form = np.full(parent.shape[1], rule, np.int32), _FORMS[type(one.weights)]
     made = Readings(np.zeros_like(parent), np.zeros_like(left), np.zeros_like(right), np.zeros(len(rules)))
-    form["up"](one.weights, rules, left, right, made.up)
-    edges = Edges(rules, parent, left, right, np.ones(len(rules)), made.to_left, made.to_right, made.share)
+    widest = max(len(parent), len(left), len(right))
+    room = np.full(form["room"](one.weights, widest) * len(rules), np.nan)
+    form["up"](one.weights, rules, left, right, made.up, room)
+    edges = Edges(rules, parent, left, right, np.ones(len(rules)), made.to_left, made.to_right, made.share, room)
     form["down"](one.weights, edges, statistics_of(one.weights))
     return made
 

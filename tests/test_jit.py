@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,6 +21,8 @@ from latree.jit import IN_MEMORY
 from latree.kinds.registry import load
 from tests.command import SLEEPS
 from tests.kinds_matrix import model, model_file
+
+SOURCE = Path(__file__).parents[1] / "src" / "latree"
 
 _PRODUCT = """
 import numpy as np
@@ -117,3 +121,35 @@ def test_latree_warm_leaves_nothing_to_compile() -> None:
         ran = subprocess.run(command, input="The cat sat on the mat .", capture_output=True, text=True, check=True)
         assert "cat" in ran.stdout
         assert ran.stderr == "\n"  # no kernel is named
+
+
+# -- lean kernels
+
+HEAVY, LEAN = {"kernel", "inner"}, {"lean", "lean_kernel"}
+
+
+def functions_of(module: Path) -> Iterator[tuple[ast.FunctionDef, set[str]]]:
+    """A module's functions and the names of their decorators."""
+    for node in ast.parse(module.read_text()).body:
+        if isinstance(node, ast.FunctionDef):
+            yield node, {one.id for one in node.decorator_list if isinstance(one, ast.Name)}
+
+
+def compiled_functions(decorators: set[str]) -> Iterator[tuple[Path, ast.FunctionDef]]:
+    for module in SOURCE.rglob("*.py"):
+        yield from ((module, node) for node, names in functions_of(module) if names & decorators)
+
+
+def called_names(function: ast.FunctionDef) -> set[str]:
+    calls = [node.func for node in ast.walk(function) if isinstance(node, ast.Call)]
+    return {ast.unparse(call).rpartition(".")[2] for call in calls}
+
+
+def test_nothing_lean_calls_what_counts_references() -> None:
+    """That may hand back an array that it made, which no one would free."""
+    makers = {node.name for _, node in compiled_functions(HEAVY)}
+    lean = [(module, node) for module, node in compiled_functions(LEAN)]
+    assert lean
+    own = {module: {node.name for other, node in lean if other == module} for module, _ in lean}
+    for module, node in lean:
+        assert not (called_names(node) & makers) - own[module], f"{module.name}: {node.name}"

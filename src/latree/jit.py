@@ -4,6 +4,11 @@
 kernels say "impossible", and no division becomes a product with a reciprocal, which overflows for tiny numbers.
 Division follows IEEE rules (`error_model`), without a branch in every inner loop.
 
+What makes no arrays, and hands none back, is lean: `lean_kernel` and `lean`.  Numba counts references to arrays
+whenever one is sliced or taken out of a tuple, with instructions that make a processor wait, and of inference over
+small rules that was most of the time.  Nothing lean counts any, so nothing lean may call what makes arrays: no one
+would free them.  What is lean becomes a part of what calls it.
+
 What lets Python in costs more to compile than most of what is behind it.  So does every array that a kernel is handed,
 by itself or in a tuple: hand inner kernels the arrays that they need.
 
@@ -41,7 +46,7 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 OPTIONS: _JITOptions = {"fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
-KERNEL_OPTIONS: _JITOptions = {**OPTIONS, "nogil": True}
+LEAN_OPTIONS: _JITOptions = {**OPTIONS, "forceinline": True, "_nrt": False}  # type: ignore[typeddict-unknown-key]
 IN_MEMORY = (
     "kernels are compiled in memory, anew in every process: neither where latree is installed nor in your home folder "
     "can they be kept; set NUMBA_CACHE_DIR to a folder that can be written to"
@@ -55,7 +60,17 @@ _kept = True  # on disk, as far as is known
 
 def kernel(function: Function) -> Function:
     """Compile a function when it is first called, and keep it on disk where that can be."""
-    compiled: Any = njit(**KERNEL_OPTIONS)(function)
+    return _kept_on_disk(function, OPTIONS)
+
+
+def lean_kernel(function: Function) -> Function:
+    """The same for one that makes no arrays."""
+    return _kept_on_disk(function, LEAN_OPTIONS)
+
+
+def _kept_on_disk(function: Function, options: _JITOptions) -> Function:
+    alone: _JITOptions = {**options, "nogil": True}
+    compiled: Any = njit(**alone)(function)
     try:
         compiled._cache = _Kept(function)
     except RuntimeError:  # there is no place for it
@@ -86,6 +101,11 @@ def _tell_in_memory() -> None:
 def inner(function: Function) -> Function:
     """Have kernels that call a function compile it; for Python it stays what it is."""
     return register_jitable(**OPTIONS)(function)
+
+
+def lean(function: Function) -> Function:
+    """The same for one that makes no arrays."""
+    return register_jitable(**LEAN_OPTIONS)(function)
 
 
 class _Kept(FunctionCache):  # type: ignore[misc]

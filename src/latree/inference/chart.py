@@ -23,7 +23,7 @@ from latree.arrays import NONE, Floats, Ints, Longs
 from latree.inference.forest import L, P, R
 from latree.inference.grammar import Grammar
 from latree.inference.subtypes import ColumnMap
-from latree.jit import inner, kernel
+from latree.jit import lean, lean_kernel
 
 Sizes = TypeVar("Sizes", int, Ints)
 
@@ -204,13 +204,13 @@ def _chains(closure: Floats) -> tuple[Links, Links]:
     return links(closure[:, :inner]), links(closure[:, inner:])
 
 
-@kernel
+@lean_kernel
 def cell(words: int, width: int, start: int) -> int:
     """Cells are numbered by width, then by start."""
     return (width - 1) * words - (width - 1) * (width - 2) // 2 + start
 
 
-@kernel
+@lean_kernel
 def _weigh(links: TagLinks, tag: Floats, weight: Floats) -> None:
     """Add up what every word's tags make of each pair: weight[word, pair]."""
     for i in range(len(tag)):
@@ -218,7 +218,7 @@ def _weigh(links: TagLinks, tag: Floats, weight: Floats) -> None:
             weight[i, links.rules[r, 0]] += links.prob[r] * tag[i, links.rules[r, 1]]
 
 
-@kernel
+@lean_kernel
 def _unweigh(links: TagLinks, heard: Floats, tag_out: Floats) -> None:
     """Hand what the pairs have heard from above on to the words' tags."""
     for i in range(len(tag_out)):
@@ -226,7 +226,7 @@ def _unweigh(links: TagLinks, heard: Floats, tag_out: Floats) -> None:
             tag_out[i, links.rules[r, 1]] += links.prob[r] * heard[i, links.rules[r, 0]]
 
 
-@inner
+@lean
 def _up(ends: Ints, weight: Floats, below: Floats, out: Floats) -> None:
     """Add up what parents are made of.  They stand in order: each is summed in a register and stored once."""
     r = 0
@@ -238,14 +238,14 @@ def _up(ends: Ints, weight: Floats, below: Floats, out: Floats) -> None:
         out[parent] += total
 
 
-@inner
+@lean
 def _down(ends: Ints, weight: Floats, above: Floats, out: Floats) -> None:
     """Hand what parents have to what they are made of."""
     for r in range(len(ends)):
         out[ends[r, L]] += weight[r] * above[ends[r, P]]
 
 
-@inner
+@lean
 def _pairs_down(pairs: Ints, weight: Floats, child: Floats, above: Floats, child_out: Floats, heard: Floats) -> None:
     for p in range(len(pairs)):
         outside = above[pairs[p, 0]]
@@ -253,7 +253,7 @@ def _pairs_down(pairs: Ints, weight: Floats, child: Floats, above: Floats, child
         heard[p] += outside * child[pairs[p, 1]]
 
 
-@inner
+@lean
 def _both_up(rules: Links, reach: Ints, starting: Floats, ending: Floats, splits: Floats, base: Floats) -> None:
     """What rules with two inner children make of a span, given its beginnings and ends at every split point."""
     splits[:] = 0.0
@@ -267,13 +267,13 @@ def _both_up(rules: Links, reach: Ints, starting: Floats, ending: Floats, splits
     _up(rules.ends, rules.prob, splits.reshape(-1), base)
 
 
-@inner
+@lean
 def _tags_up(ends: Ints, prob: Floats, left: Floats, right: Floats, base: Floats) -> None:
     for r in range(len(prob)):
         base[ends[r, P]] += prob[r] * left[ends[r, L]] * right[ends[r, R]]
 
 
-@inner
+@lean
 def _sum(values: Floats) -> float:
     total = 0.0
     for x in range(len(values)):
@@ -281,7 +281,7 @@ def _sum(values: Floats) -> float:
     return total
 
 
-@inner
+@lean
 def _product(inside: Floats, outside: Floats) -> float:
     """What a span adds to the root's value: each derivation has one symbol at the base of a span."""
     total = 0.0
@@ -290,7 +290,7 @@ def _product(inside: Floats, outside: Floats) -> float:
     return total
 
 
-@inner
+@lean
 def fill_span(g: ChartRules, work: Work, splits: Floats, i: int, j: int) -> float:
     """Fill base and top of words i to j - 1, given all spans inside; returns the sum over top."""
     n, width = len(work.tag), j - i
@@ -313,7 +313,7 @@ def fill_span(g: ChartRules, work: Work, splits: Floats, i: int, j: int) -> floa
     return _sum(top)
 
 
-@kernel
+@lean_kernel
 def _inside(g: ChartRules, work: Work, splits: Floats, first: int, last: int) -> tuple[int, float]:
     """Fill base and top from a width to another, or until values drift.
 
@@ -342,7 +342,7 @@ def _rescale(work: Work, width: int, log_factor: float) -> None:
         work.by_end[start + k, start] *= factor
 
 
-@inner
+@lean
 def _both_down(
     rules: Links,
     reach: Ints,
@@ -374,7 +374,7 @@ def _both_down(
             to_starting[s, b] += heard
 
 
-@inner
+@lean
 def _tags_down(
     ends: Ints, prob: Floats, above: Floats, left: Floats, right: Floats, to_left: Floats, to_right: Floats
 ) -> None:
@@ -384,7 +384,7 @@ def _tags_down(
         to_right[ends[r, R]] += share * left[ends[r, L]]
 
 
-@kernel
+@lean_kernel
 def _outside(g: ChartRules, work: Work, out: Work, mass: Floats, splits: Floats, limit: float) -> None:
     """Hand outside values down from the widest span, whose own are given; what is worth no more than `limit` is not."""
     n = len(work.tag)

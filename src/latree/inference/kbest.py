@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from latree.arrays import Floats, Ints, Longs, starts
 from latree.inference.forest import Forest, L, P, R
-from latree.jit import inner, kernel
+from latree.jit import lean, lean_kernel
 
 
 class _Lists(NamedTuple):
@@ -29,13 +29,13 @@ class _Lists(NamedTuple):
     edges: Longs
 
 
-@inner
+@lean
 def _copy_row(source: Longs, row: int, target: Longs, to: int) -> None:
     for column in range(source.shape[1]):
         target[to, column] = source[row, column]
 
 
-@inner
+@lean
 def _push(lists: _Lists, item: int, edge: int, left_rank: int, right_rank: int, score: float) -> None:
     base, k = lists.room[item], lists.size[item]
     lists.size[item] += 1
@@ -48,7 +48,7 @@ def _push(lists: _Lists, item: int, edge: int, left_rank: int, right_rank: int, 
     lists.heap[base + k, 0], lists.heap[base + k, 1], lists.heap[base + k, 2] = edge, left_rank, right_rank
 
 
-@inner
+@lean
 def _pop(lists: _Lists, item: int) -> None:
     """Move the best candidate to the end of the fixed derivations."""
     base, rank = lists.room[item], lists.fixed[item]
@@ -71,7 +71,7 @@ def _pop(lists: _Lists, item: int) -> None:
     _copy_row(lists.heap, last, lists.heap, base + k)
 
 
-@inner
+@lean
 def _lacking(lists: _Lists, ends: Ints, edge: int, ranks: Longs) -> int:
     """The child port of an edge that has not yet found its derivation of the given rank, but may; 0 for none."""
     for port in (L, R):
@@ -81,7 +81,7 @@ def _lacking(lists: _Lists, ends: Ints, edge: int, ranks: Longs) -> int:
     return 0
 
 
-@inner
+@lean
 def _offer(lists: _Lists, ends: Ints, scores: Floats, item: int, edge: int, ranks: Longs) -> None:
     """Put an edge with the given ranks of its children on the heap, if its children have so many derivations."""
     total = scores[edge]
@@ -95,7 +95,7 @@ def _offer(lists: _Lists, ends: Ints, scores: Floats, item: int, edge: int, rank
         _push(lists, item, edge, ranks[0], ranks[1], total)
 
 
-@inner
+@lean
 def _next_candidate(lists: _Lists, ends: Ints, item: int, ranks: Longs) -> int:
     """The edge and ranks to put on the heap before the next derivation can be fixed; -1 when all are there.
 
@@ -119,7 +119,7 @@ def _next_candidate(lists: _Lists, ends: Ints, item: int, ranks: Longs) -> int:
     return -1
 
 
-@inner
+@lean
 def _mark_offered(lists: _Lists, item: int) -> None:
     if lists.opened[item] < lists.first[item + 1] - lists.first[item]:
         lists.opened[item] += 1
@@ -127,7 +127,7 @@ def _mark_offered(lists: _Lists, item: int) -> None:
         lists.stage[item] += 1
 
 
-@kernel
+@lean_kernel
 def _enumerate(
     lists: _Lists, ends: Ints, scores: Floats, root: int, k: int, item_of: Longs, wanted_of: Longs, ranks: Longs
 ) -> None:
@@ -193,7 +193,7 @@ def k_best(forest: Forest, scores: Floats, k: int, sentence: int = 0) -> list[tu
     return [(float(lists.score[root, r]), edges[start[r] : start[r + 1]].tolist()) for r in range(count)]
 
 
-@kernel
+@lean_kernel
 def _unpack(lists: _Lists, ends: Ints, root: int, edges: Longs, start: Longs, item_of: Longs, rank_of: Longs) -> int:
     """Lay the edges of the root's derivations end to end, a parent's before its children's, left to right.
 

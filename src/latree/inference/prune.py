@@ -21,7 +21,7 @@ from latree.arrays import NONE, Floats, Ints, Longs
 from latree.inference.chart import Chart, Values, cell
 from latree.inference.forest import PASS, Piece, no_piece, trim
 from latree.inference.grammar import Grammar
-from latree.jit import inner, kernel
+from latree.jit import lean, lean_kernel
 
 RULE_SHARE = 0.1  # of the threshold of constituents, for rules over a span
 IGNORED_SHARE = 0.1  # of it, below which outside values need not be right
@@ -93,7 +93,7 @@ class Survivors(NamedTuple):
     symbol: Ints
 
 
-@kernel
+@lean_kernel
 def _select(inside: Floats, outside: Floats, limit: float, start: Longs, symbol: Ints) -> None:
     kept = 0
     for c in range(inside.shape[0]):
@@ -111,7 +111,7 @@ def _survivors(inside: Floats, outside: Floats, limit: float) -> Survivors:
     return Survivors(start, symbol[: start[-1]].copy())
 
 
-@inner
+@lean
 def _add_item(store: _Store, symbol: int, start: int, end: int) -> int:
     k: int = store.used[0]
     if k < len(store.item):
@@ -120,7 +120,7 @@ def _add_item(store: _Store, symbol: int, start: int, end: int) -> int:
     return k
 
 
-@inner
+@lean
 def _add_edge(store: _Store, rule: int, parent: int, left: int, right: int) -> None:
     k = store.used[1]
     if k < len(store.edge):
@@ -128,7 +128,7 @@ def _add_edge(store: _Store, rule: int, parent: int, left: int, right: int) -> N
     store.used[1] += 1
 
 
-@inner
+@lean
 def _show(store: _Store, symbol: int, item: int, inside: float) -> None:
     """Let rules above use an item of the cell at hand."""
     k = store.used[2]
@@ -136,7 +136,7 @@ def _show(store: _Store, symbol: int, item: int, inside: float) -> None:
     store.used[2] += 1
 
 
-@inner
+@lean
 def _tag_items(store: _Store, find: RuleFinder, i: int, tags: Survivors, inside: Floats) -> None:
     all_tags = find.pair.shape[0] - find.first_tag
     for k in range(tags.start[i], tags.start[i + 1]):
@@ -147,7 +147,7 @@ def _tag_items(store: _Store, find: RuleFinder, i: int, tags: Survivors, inside:
         _show(store, symbol, item, inside[i, tags.symbol[k]])
 
 
-@inner
+@lean
 def _binary_edges(store: _Store, find: RuleFinder, n: int, i: int, j: int, above: Floats, limit: float) -> None:
     """Binary edges of enough weight into the lowest items of span (i, j), whose outside values are `above`."""
     for s in range(i + 1, j):
@@ -164,7 +164,7 @@ def _binary_edges(store: _Store, find: RuleFinder, n: int, i: int, j: int, above
                         _add_edge(store, find.rule[q], parent, store.seen[x, 1], store.seen[y, 1])
 
 
-@inner
+@lean
 def _unary_level(
     store: _Store, find: RuleFinder, inside: Values, above: Floats, level: int, i: int, j: int, limit: float
 ) -> None:
@@ -195,7 +195,7 @@ def _unary_level(
                 _add_edge(store, find.rule[q], place[level, a], child, NONE)
 
 
-@inner
+@lean
 def _root_edges(store: _Store, find: RuleFinder, n: int, root: int) -> None:
     """The root's unary rules over what spans the whole sentence."""
     symbols = find.pair.shape[0]
@@ -208,7 +208,7 @@ def _root_edges(store: _Store, find: RuleFinder, n: int, root: int) -> None:
                 _add_edge(store, find.rule[q], root, store.seen[k, 1], NONE)
 
 
-@kernel
+@lean_kernel
 def _harvest(
     store: _Store,
     find: RuleFinder,

@@ -16,7 +16,7 @@ from latree.arrays import NONE, Floats, Longs, starts
 from latree.inference.forms.sparse import Sparse
 from latree.inference.subtypes import Layout
 from latree.inference.trellis import Chain
-from latree.jit import inner, kernel
+from latree.jit import inner, kernel, lean, lean_kernel
 
 
 class Lattice(NamedTuple):
@@ -164,7 +164,7 @@ def sum_sequences(model: SubtypeChain, lattice: Lattice, emissions: Floats, expe
     to `expected`, where that has room."""
     up = _sum_forward(model, lattice, emissions)
     sums = Sums(up.log_z, np.zeros(len(lattice.tag)), np.zeros(len(lattice.is_open)))
-    _backward(model, lattice, emissions, up, sums, expected)
+    _backward(model, lattice, emissions, up, np.zeros_like(up.value), sums, expected)
     return sums
 
 
@@ -189,7 +189,7 @@ def _sum_forward(model: SubtypeChain, lattice: Lattice, emissions: Floats) -> _F
     return up
 
 
-@kernel
+@lean_kernel
 def _forward(
     model: SubtypeChain, lattice: Lattice, emissions: Floats, row: Longs, forward: Floats, scale: Floats, log_z: Floats
 ) -> None:
@@ -213,7 +213,7 @@ def _forward(
         log_z[k] = log + np.log(total) if total > 0.0 else -np.inf  # what is no number is not above zero either
 
 
-@inner
+@lean
 def _reach(
     model: SubtypeChain, lattice: Lattice, row: Longs, emission: Floats, forward: Floats, i: int, n: int, is_first: bool
 ) -> float:
@@ -240,13 +240,18 @@ def _reach(
     return total
 
 
-@kernel
+@lean_kernel
 def _backward(
-    model: SubtypeChain, lattice: Lattice, emissions: Floats, up: _Forward, sums: Sums, expected: Expected
+    model: SubtypeChain,
+    lattice: Lattice,
+    emissions: Floats,
+    up: _Forward,
+    backward: Floats,
+    sums: Sums,
+    expected: Expected,
 ) -> None:
     """Go back over every sentence that has a sequence; on the way fill the sums."""
-    row, forward, scale = up.row, up.value, up.scale
-    backward, wanted = np.zeros_like(forward), len(expected.step) > 0
+    row, forward, scale, wanted = up.row, up.value, up.scale, len(expected.step) > 0
     for k in range(len(sums.log_z)):
         if not np.isfinite(sums.log_z[k]):
             continue
@@ -270,7 +275,7 @@ def _backward(
                 _step_back(model, lattice, row, forward, backward, i, sums.step, expected.step)
 
 
-@inner
+@lean
 def _begin_at_end(
     model: SubtypeChain, lattice: Lattice, row: Longs, forward: Floats, backward: Floats, last: int
 ) -> None:
@@ -285,7 +290,7 @@ def _begin_at_end(
         backward[x] /= total
 
 
-@inner
+@lean
 def _step_back(
     model: SubtypeChain,
     lattice: Lattice,

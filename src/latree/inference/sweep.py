@@ -4,11 +4,14 @@ A rule is a multilinear form with three ports: parent, left, right.  Plug messag
 parent: that is inside.  Plug parent and one child and read the other: that is outside.  Plug all three: that is
 the rule's expectation.  A form says how, for many edges m at a time, all of one rule or all lexical entries of one tag:
 
-    up(weights, rules, left, right, out)
+    up(weights, rules, left, right, out, room)
         out[:, m] = the parent's reading
     down(weights, edges, stats)
         edges.to_left[:, m], edges.to_right[:, m] = the children's readings;
         edges.share[m] = factor[m] times all three plugged in, the posterior of the edge, which is added to `stats`
+    room(weights, widest)
+        how many numbers up and down note for themselves for every edge, where messages have so many at most: kernels
+        make no arrays (`jit.lean`)
 
 Messages are rows with a log scale each: the message of item i is exp(scale[i]) * row[i].  Which form is meant is
 told by the type of the weights, a NamedTuple; `register` makes it known to the compiler.
@@ -25,7 +28,7 @@ from numba.extending import overload
 from latree.arrays import Floats, Ints, Longs, ranges, starts
 from latree.inference.forest import PASS, Forest, L, P, R
 from latree.inference.potentials import NO_POTENTIALS, Potentials
-from latree.jit import OPTIONS, inner, kernel
+from latree.jit import LEAN_OPTIONS, lean, lean_kernel
 
 BLOCK = 64  # edges taken at a time: enough for wide instructions, few enough for the cache
 
@@ -58,17 +61,20 @@ class Edges(NamedTuple):
     to_left: Floats  # to be filled: what the edge says of its children
     to_right: Floats
     share: Floats  # [edges] to be filled: the posterior
+    room: Floats  # for the form's own notes
 
 
-_FORMS: dict[type, dict[str, Callable[..., None]]] = {}
+_FORMS: dict[type, dict[str, Callable[..., Any]]] = {}
 
 
-def register(weights: type, *, up: Callable[..., None], down: Callable[..., None]) -> None:
+def register(
+    weights: type, *, up: Callable[..., None], down: Callable[..., None], room: Callable[[Any, int], int]
+) -> None:
     """Make a form known: its functions are compiled into the sweeps below for this type of weights."""
-    _FORMS[weights] = {"up": up, "down": down}
+    _FORMS[weights] = {"up": up, "down": down, "room": room}
 
 
-def _up(weights: Any, rules: Ints, left: Floats, right: Floats, out: Floats) -> None:
+def _up(weights: Any, rules: Ints, left: Floats, right: Floats, out: Floats, room: Floats) -> None:
     """Stands for the form's own `up` in the kernels below."""
 
 
@@ -76,12 +82,14 @@ def _down(weights: Any, edges: Edges, stats: Any) -> None:
     """Stands for the form's own `down`."""
 
 
-@overload(_up, jit_options=OPTIONS, strict=False)
-def _choose_up(weights: Any, rules: Ints, left: Floats, right: Floats, out: Floats) -> Callable[..., None]:
+@overload(_up, jit_options=LEAN_OPTIONS, strict=False)
+def _choose_up(
+    weights: Any, rules: Ints, left: Floats, right: Floats, out: Floats, room: Floats
+) -> Callable[..., None]:
     return _FORMS[weights.instance_class]["up"]
 
 
-@overload(_down, jit_options=OPTIONS, strict=False)
+@overload(_down, jit_options=LEAN_OPTIONS, strict=False)
 def _choose_down(weights: Any, edges: Edges, stats: Any) -> Callable[..., None]:
     return _FORMS[weights.instance_class]["down"]
 
@@ -92,34 +100,30 @@ def empty_messages(forest: Forest, width: Longs) -> Messages:
     return Messages(start, np.zeros(start[-1]), np.full(len(forest.symbol), -np.inf))
 
 
-@inner
-def _space(messages: Messages, item: int, count: int, buffer: Floats) -> Floats:
-    """Room for the messages of so many edges at the port where one of them has this item."""
-    width = 1 if item < 0 else messages.start[item + 1] - messages.start[item]
-    return buffer[: count * width].reshape(width, count)
+@lean
+def _width(messages: Messages, item: int) -> int:
+    """How many numbers a message has; one where there is no item."""
+    return 1 if item < 0 else messages.start[item + 1] - messages.start[item]
 
 
-@inner
-def _gather(messages: Messages, items: Ints, lo: int, hi: int, port: int, buffer: Floats) -> Floats:
-    """The messages at one port of edges lo..hi, as the columns of a matrix; ones where there is no item."""
-    first, count = items[lo, port], hi - lo
-    columns = _space(messages, first, count, buffer)
-    if first < 0:
+@lean
+def _gather(messages: Messages, ends: Ints, lo: int, hi: int, port: int, columns: Floats) -> None:
+    """The messages at one port of edges lo..hi become the columns of a matrix; ones where there is no item."""
+    if ends[lo, port] < 0:
         columns[:] = 1.0
-        return columns
-    for m in range(count):
-        begin = messages.start[items[lo + m, port]]
+        return
+    for m in range(hi - lo):
+        begin = messages.start[ends[lo + m, port]]
         for x in range(len(columns)):
             columns[x, m] = messages.row[begin + x]
-    return columns
 
 
-@inner
+@lean
 def _scale(messages: Messages, item: int) -> float:
     return 0.0 if item < 0 else messages.scale[item]
 
 
-@inner
+@lean
 def _deposit(messages: Messages, item: int, values: Floats, m: int, scale: float) -> None:
     """Add exp(scale) * values[:, m] to an item's message, whose own scale grows with its largest part."""
     if scale == -np.inf:
@@ -142,7 +146,7 @@ def _deposit(messages: Messages, item: int, values: Floats, m: int, scale: float
         messages.row[x] += factor * values[x - begin, m]
 
 
-@inner
+@lean
 def _settle(messages: Messages, first: int, last: int) -> None:
     """Bring finished rows to a largest entry of one."""
     for item in range(first, last):
@@ -158,24 +162,25 @@ def _settle(messages: Messages, first: int, last: int) -> None:
             messages.scale[item] = -np.inf
 
 
-@inner
+@lean
 def _weigh_items(messages: Messages, potentials: Potentials, first: int, last: int) -> None:
     """Add items' potentials to their scales."""
     for item in range(first, last if len(potentials.item) > 0 else first):
         messages.scale[item] += potentials.item[item]
 
 
-@inner
+@lean
 def _of_edge(potentials: Potentials, edge: int) -> float:
     return potentials.edge[edge] if len(potentials.edge) > 0 else 0.0
 
 
-def _buffers(messages: Messages, count: int) -> Floats:
-    """Make rooms for the messages of a block of edges, whatever their width."""
-    return np.empty((count, BLOCK * int(np.diff(messages.start).max(initial=1))))
+def _buffers(messages: Messages, weights: Any, count: int) -> Floats:
+    """Make rooms for the messages of a block of edges, whatever their width; the last is for the form's own notes."""
+    widest = int(np.diff(messages.start).max(initial=1))
+    return np.empty((count, BLOCK * max(widest, _FORMS[type(weights)]["room"](weights, widest))))
 
 
-@inner
+@lean
 def _hand_up(ends: Ints, inside: Messages, potentials: Potentials, lo: int, hi: int, out: Floats) -> None:
     """Add what edges lo..hi say of their parents to the parents' inside messages."""
     for e in range(lo, hi):
@@ -183,28 +188,40 @@ def _hand_up(ends: Ints, inside: Messages, potentials: Potentials, lo: int, hi: 
         _deposit(inside, ends[e, P], out, e - lo, scale + _of_edge(potentials, e))
 
 
-@kernel
+@lean
+def _block_up(
+    forest: Forest, weights: Any, inside: Messages, potentials: Potentials, lo: int, hi: int, buffers: Floats
+) -> None:
+    """Add what edges lo..hi, all of one rule, say of their parents."""
+    ends, count = forest.ends, hi - lo
+    wide = _width(inside, ends[lo, L])
+    left = buffers[0][: wide * count].reshape(wide, count)
+    _gather(inside, ends, lo, hi, L, left)
+    if forest.rule[lo] == PASS:
+        _hand_up(ends, inside, potentials, lo, hi, left)
+        return
+    wide = _width(inside, ends[lo, R])
+    right = buffers[1][: wide * count].reshape(wide, count)
+    _gather(inside, ends, lo, hi, R, right)
+    wide = _width(inside, ends[lo, P])
+    out = buffers[2][: wide * count].reshape(wide, count)
+    _up(weights, forest.rule[lo:hi], left, right, out, buffers[3])
+    _hand_up(ends, inside, potentials, lo, hi, out)
+
+
+@lean_kernel
 def sweep_inside(forest: Forest, weights: Any, inside: Messages, potentials: Potentials, buffers: Floats) -> None:
     """All inside messages, level by level from the words up."""
-    ends = forest.ends
     for depth in range(len(forest.level) - 1):
         for g in range(forest.level[depth], forest.level[depth + 1]):
-            rule = forest.rule[forest.group[g]]
             for lo in range(forest.group[g], forest.group[g + 1], BLOCK):
                 hi = min(lo + BLOCK, forest.group[g + 1])
-                left = _gather(inside, ends, lo, hi, L, buffers[0])
-                if rule == PASS:
-                    out = left
-                else:
-                    right = _gather(inside, ends, lo, hi, R, buffers[1])
-                    out = _space(inside, ends[lo, P], hi - lo, buffers[2])
-                    _up(weights, forest.rule[lo:hi], left, right, out)
-                _hand_up(ends, inside, potentials, lo, hi, out)
+                _block_up(forest, weights, inside, potentials, lo, hi, buffers)
         _settle(inside, forest.layer[depth], forest.layer[depth + 1])
         _weigh_items(inside, potentials, forest.layer[depth], forest.layer[depth + 1])
 
 
-@inner
+@lean
 def _edge_factors(
     forest: Forest, inside: Messages, outside: Messages, potentials: Potentials, lo: int, hi: int, factor: Floats
 ) -> None:
@@ -215,16 +232,17 @@ def _edge_factors(
         factor[e - lo] = np.exp(scale + _of_edge(potentials, e))
 
 
-@inner
+@lean
 def _seed(root: Ints, log_z: Floats, outside: Messages, buffer: Floats) -> None:
     """The roots' outside message is 1 / Z.  Divided here, sentences of any length can share items."""
     buffer[:] = 1.0
+    ones = buffer.reshape(len(buffer), 1)
     for k in range(len(root)):
         if root[k] >= 0 and log_z[k] > -np.inf:
-            _deposit(outside, root[k], _space(outside, root[k], 1, buffer), 0, -log_z[k])
+            _deposit(outside, root[k], ones, 0, -log_z[k])
 
 
-@inner
+@lean
 def _pass_down(forest: Forest, outside: Messages, potentials: Potentials, lo: int, hi: int) -> None:
     """Edges without a rule: the child hears what its parent does."""
     for e in range(lo, hi):
@@ -233,7 +251,7 @@ def _pass_down(forest: Forest, outside: Messages, potentials: Potentials, lo: in
         _deposit(outside, child, row.reshape(len(row), 1), 0, outside.scale[parent] + _of_edge(potentials, e))
 
 
-@inner
+@lean
 def _hand_down(
     forest: Forest,
     inside: Messages,
@@ -254,7 +272,36 @@ def _hand_down(
             _deposit(outside, ends[e, R], to_right, e - lo, above + inside.scale[ends[e, L]])
 
 
-@kernel
+@lean
+def _block_down(
+    forest: Forest,
+    weights: Any,
+    inside: Messages,
+    outside: Messages,
+    stats: Any,
+    posterior: Floats,
+    potentials: Potentials,
+    lo: int,
+    hi: int,
+    buffers: Floats,
+) -> None:
+    """Add what edges lo..hi, all of one rule, say of their children, and to the statistics."""
+    ends, count, factor = forest.ends, hi - lo, buffers[5]
+    high, wide, last = _width(outside, ends[lo, P]), _width(inside, ends[lo, L]), _width(inside, ends[lo, R])
+    parent = buffers[0][: high * count].reshape(high, count)
+    left, to_left = buffers[1][: wide * count].reshape(wide, count), buffers[3][: wide * count].reshape(wide, count)
+    right, to_right = buffers[2][: last * count].reshape(last, count), buffers[4][: last * count].reshape(last, count)
+    _gather(outside, ends, lo, hi, P, parent)
+    _gather(inside, ends, lo, hi, L, left)
+    _gather(inside, ends, lo, hi, R, right)
+    _edge_factors(forest, inside, outside, potentials, lo, hi, factor)
+    rules, share = forest.rule[lo:hi], posterior[lo:hi]
+    edges = Edges(rules, parent, left, right, factor[:count], to_left, to_right, share, buffers[6])
+    _down(weights, edges, stats)
+    _hand_down(forest, inside, outside, potentials, lo, hi, to_left, to_right)
+
+
+@lean_kernel
 def sweep_outside(
     forest: Forest,
     weights: Any,
@@ -267,7 +314,6 @@ def sweep_outside(
     buffers: Floats,
 ) -> None:
     """All outside messages, level by level from the roots down; expectations and edge posteriors on the way."""
-    ends, factor = forest.ends, buffers[5]
     _seed(forest.root, log_z, outside, buffers[0])
     for up in range(len(forest.level) - 1):
         depth = len(forest.level) - 2 - up
@@ -280,16 +326,7 @@ def sweep_outside(
                 continue
             for lo in range(forest.group[g], forest.group[g + 1], BLOCK):
                 hi = min(lo + BLOCK, forest.group[g + 1])
-                parent = _gather(outside, ends, lo, hi, P, buffers[0])
-                left = _gather(inside, ends, lo, hi, L, buffers[1])
-                right = _gather(inside, ends, lo, hi, R, buffers[2])
-                to_left = _space(outside, ends[lo, L], hi - lo, buffers[3])
-                to_right = _space(outside, ends[lo, R], hi - lo, buffers[4])
-                _edge_factors(forest, inside, outside, potentials, lo, hi, factor)
-                rules, share = forest.rule[lo:hi], posterior[lo:hi]
-                edges = Edges(rules, parent, left, right, factor[: hi - lo], to_left, to_right, share)
-                _down(weights, edges, stats)
-                _hand_down(forest, inside, outside, potentials, lo, hi, to_left, to_right)
+                _block_down(forest, weights, inside, outside, stats, posterior, potentials, lo, hi, buffers)
 
 
 def _log_partition(forest: Forest, inside: Messages) -> Floats:
@@ -309,7 +346,7 @@ def inside_only(
 ) -> tuple[Floats, Messages]:
     """log Z of every sentence of the forest, and the inside messages."""
     inside = empty_messages(forest, width)
-    sweep_inside(forest, weights, inside, potentials.on_edges(forest), _buffers(inside, 3))
+    sweep_inside(forest, weights, inside, potentials.on_edges(forest), _buffers(inside, weights, 4))
     return _log_partition(forest, inside), inside
 
 
@@ -320,6 +357,6 @@ def infer(forest: Forest, weights: Any, stats: Any, width: Longs, potentials: Po
     """
     log_z, inside = inside_only(forest, weights, width, potentials)
     outside, posterior = empty_messages(forest, width), np.zeros(len(forest.rule))
-    on_edges, buffers = potentials.on_edges(forest), _buffers(inside, 6)
+    on_edges, buffers = potentials.on_edges(forest), _buffers(inside, weights, 7)
     sweep_outside(forest, weights, inside, log_z, outside, stats, posterior, on_edges, buffers)
     return Inference(log_z, inside, outside, posterior)

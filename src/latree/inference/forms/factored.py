@@ -18,7 +18,7 @@ import numpy as np
 
 from latree.arrays import Floats, Ints, Longs
 from latree.inference.sweep import Edges, register
-from latree.jit import inner
+from latree.jit import lean
 
 NO_RELATION = -1  # of a child that is absent, and of the root's child
 
@@ -59,21 +59,25 @@ def no_statistics(weights: Factored) -> Factored:
     return weights._replace(rule=np.zeros((0, 0)), relation=np.zeros((0, 0, 0)), entry=np.zeros(0))
 
 
-@inner
-def _related(relation: Floats, child: Floats) -> Floats:
-    """sum_z L[x, z] child[z, m]."""
-    out = np.zeros_like(child)
+def room_of(weights: Factored, widest: int) -> int:
+    """For what both relations say upwards, and what goes into them from above."""
+    return 4 * widest
+
+
+@lean
+def _relate(relation: Floats, child: Floats, out: Floats) -> None:
+    """out[x, m] = sum_z L[x, z] child[z, m]."""
+    out[:] = 0.0
     for x in range(len(relation)):
         for z in range(len(relation)):
             weight = relation[x, z]
             if weight != 0.0:
                 for m in range(out.shape[1]):
                     out[x, m] += weight * child[z, m]
-    return out
 
 
-@inner
-def up(weights: Factored, rules: Ints, left: Floats, right: Floats, out: Floats) -> None:
+@lean
+def up(weights: Factored, rules: Ints, left: Floats, right: Floats, out: Floats, room: Floats) -> None:
     """Eqn 10 for many edges of a rule; or what words say."""
     rule, known = rules[0], len(weights.label)
     if rule >= known:
@@ -89,18 +93,22 @@ def up(weights: Factored, rules: Ints, left: Floats, right: Floats, out: Floats)
             for m in range(out.shape[1]):
                 out[0, m] += number[y] * left[y, m]
         return
-    out[:] = _related(weights.relation[first], left)
+    _relate(weights.relation[first], left, out)
     if second != NO_RELATION:
-        out *= _related(weights.relation[second], right)
+        said = room[: out.size].reshape(out.shape)
+        _relate(weights.relation[second], right, said)
+        for x in range(len(out)):
+            for m in range(out.shape[1]):
+                out[x, m] *= said[x, m]
     for x in range(out.shape[0]):
         for m in range(out.shape[1]):
             out[x, m] *= number[x]
 
 
-@inner
+@lean
 def down(weights: Factored, edges: Edges, stats: Factored) -> None:
     """Statistics without room (`no_statistics`) are not kept."""
-    rules, parent, left, right, factor, to_left, to_right, share = edges
+    rules, parent, left, right, factor, to_left, to_right, share, room = edges
     rule, known = rules[0], len(weights.label)
     share[:] = 0.0
     if rule >= known:
@@ -122,9 +130,14 @@ def down(weights: Factored, edges: Edges, stats: Factored) -> None:
                 if len(stats.rule) > 0:
                     stats.rule[rule, y] += part
         return
-    said_left = _related(weights.relation[first], left)
-    said_right = np.ones_like(said_left) if second == NO_RELATION else _related(weights.relation[second], right)
-    for_left, for_right = np.empty_like(said_left), np.empty_like(said_left)
+    size, shape = left.size, left.shape
+    said_left, said_right = room[:size].reshape(shape), room[size : 2 * size].reshape(shape)
+    for_left, for_right = room[2 * size : 3 * size].reshape(shape), room[3 * size : 4 * size].reshape(shape)
+    _relate(weights.relation[first], left, said_left)
+    if second == NO_RELATION:
+        said_right[:] = 1.0
+    else:
+        _relate(weights.relation[second], right, said_right)
     for x in range(len(number)):
         for m in range(len(factor)):
             above = number[x] * parent[x, m]
@@ -138,13 +151,13 @@ def down(weights: Factored, edges: Edges, stats: Factored) -> None:
         _through(weights, stats, second, for_right, right, factor, to_right)
 
 
-@inner
+@lean
 def _through(
     weights: Factored, stats: Factored, label: int, above: Floats, child: Floats, factor: Floats, to_child: Floats
 ) -> None:
     """Down one relation: sum_x above[x, m] L[x, y] for the child, and how often x and y stand together."""
     relation = weights.relation[label]
-    to_child[:] = _related(relation.T, above)
+    _relate(relation.T, above, to_child)
     if len(stats.relation) > 0:
         for x in range(len(relation)):
             for y in range(len(relation)):
@@ -155,4 +168,4 @@ def _through(
                     stats.relation[label, x, y] += relation[x, y] * together
 
 
-register(Factored, up=up, down=down)
+register(Factored, up=up, down=down, room=room_of)

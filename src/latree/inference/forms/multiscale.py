@@ -22,7 +22,7 @@ from latree.inference.forms import sparse
 from latree.inference.forms.sparse import Sparse
 from latree.inference.subtypes import Layout
 from latree.inference.sweep import Edges, register
-from latree.jit import inner
+from latree.jit import lean
 
 
 class MultiScale(NamedTuple):
@@ -56,51 +56,70 @@ def leaves_below(node: int, leaves: int) -> slice:
     return slice(first - leaves + 1, last - leaves + 2)
 
 
-@inner
-def _summed_up(message: Floats) -> Floats:
+def room_of(weights: MultiScale, widest: int) -> int:
+    """For trees over the messages at all ports, those of the children twice, and what blocks take."""
+    return 5 * (2 * widest - 1) + sparse.room_of(weights.blocks, 2 * widest - 1)
+
+
+@lean
+def _sum_up(message: Floats, tree: Floats) -> None:
     """[nodes, m]: of every node what its subtypes have together."""
     leaves = message.shape[0]
-    tree = np.empty((2 * leaves - 1, message.shape[1]))
-    tree[leaves - 1 :] = message
+    for x in range(leaves):
+        for m in range(message.shape[1]):
+            tree[leaves - 1 + x, m] = message[x, m]
     for h in range(leaves - 2, -1, -1):
         for m in range(message.shape[1]):
             tree[h, m] = tree[2 * h + 1, m] + tree[2 * h + 2, m]
-    return tree
 
 
-@inner
-def _handed_down(tree: Floats, out: Floats) -> None:
+@lean
+def _hand_down(tree: Floats, out: Floats) -> None:
     """Every subtype gets what the nodes above it have."""
     leaves = out.shape[0]
     for h in range(leaves - 1):
         for m in range(out.shape[1]):
             tree[2 * h + 1, m] += tree[h, m]
             tree[2 * h + 2, m] += tree[h, m]
-    out[:] = tree[leaves - 1 :]
+    for x in range(leaves):
+        for m in range(out.shape[1]):
+            out[x, m] = tree[leaves - 1 + x, m]
 
 
-@inner
-def up(weights: MultiScale, rules: Ints, left: Floats, right: Floats, out: Floats) -> None:
+@lean
+def up(weights: MultiScale, rules: Ints, left: Floats, right: Floats, out: Floats, room: Floats) -> None:
     if rules[0] >= len(weights.blocks.rule_pair) - 1:
-        sparse.up(weights.blocks, rules, left, right, out)
+        sparse.up(weights.blocks, rules, left, right, out, room)
         return
-    tree = np.empty((2 * out.shape[0] - 1, out.shape[1]))
-    sparse.up(weights.blocks, rules, _summed_up(left), _summed_up(right), tree)
-    _handed_down(tree, out)
+    size, high, wide, last = len(rules), 2 * len(out) - 1, 2 * len(left) - 1, 2 * len(right) - 1
+    tall_left, room = room[: wide * size].reshape(wide, size), room[wide * size :]
+    tall_right, room = room[: last * size].reshape(last, size), room[last * size :]
+    tree, room = room[: high * size].reshape(high, size), room[high * size :]
+    _sum_up(left, tall_left)
+    _sum_up(right, tall_right)
+    sparse.up(weights.blocks, rules, tall_left, tall_right, tree, room)
+    _hand_down(tree, out)
 
 
-@inner
+@lean
 def down(weights: MultiScale, edges: Edges, stats: MultiScale) -> None:
-    rules, parent, left, right, factor, to_left, to_right, share = edges
+    rules, parent, left, right, factor, to_left, to_right, share, room = edges
     if rules[0] >= len(weights.blocks.rule_pair) - 1:
         sparse.down(weights.blocks, edges, stats.blocks)
         return
-    tall_left, tall_right = _summed_up(left), _summed_up(right)
-    back_left, back_right = np.empty_like(tall_left), np.empty_like(tall_right)
-    tall = Edges(rules, _summed_up(parent), tall_left, tall_right, factor, back_left, back_right, share)
+    size, high, wide, last = len(rules), 2 * len(parent) - 1, 2 * len(left) - 1, 2 * len(right) - 1
+    tall_parent, room = room[: high * size].reshape(high, size), room[high * size :]
+    tall_left, room = room[: wide * size].reshape(wide, size), room[wide * size :]
+    tall_right, room = room[: last * size].reshape(last, size), room[last * size :]
+    back_left, room = room[: wide * size].reshape(wide, size), room[wide * size :]
+    back_right, room = room[: last * size].reshape(last, size), room[last * size :]
+    _sum_up(parent, tall_parent)
+    _sum_up(left, tall_left)
+    _sum_up(right, tall_right)
+    tall = Edges(rules, tall_parent, tall_left, tall_right, factor, back_left, back_right, share, room)
     sparse.down(weights.blocks, tall, stats.blocks)
-    _handed_down(back_left, to_left)
-    _handed_down(back_right, to_right)
+    _hand_down(back_left, to_left)
+    _hand_down(back_right, to_right)
 
 
-register(MultiScale, up=up, down=down)
+register(MultiScale, up=up, down=down, room=room_of)

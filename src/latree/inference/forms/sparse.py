@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from latree.arrays import Floats, Ints, Longs, starts
 from latree.inference.subtypes import Cells, Layout
 from latree.inference.sweep import Edges, register
-from latree.jit import inner, kernel
+from latree.jit import kernel, lean
 
 
 class Sparse(NamedTuple):
@@ -132,25 +132,30 @@ def without(weights: Sparse, layout: Layout, gone: NDArray[np.bool_]) -> Sparse:
 # -- the form
 
 
-@inner
-def _pair_products(weights: Sparse, rule: int, left: Floats, right: Floats) -> Floats:
+def room_of(weights: Sparse, widest: int) -> int:
+    """For an edge's pairs, and what its parent says of them."""
+    return 2 * int(np.diff(weights.rule_pair).max(initial=0))
+
+
+@lean
+def _pair_products(weights: Sparse, rule: int, left: Floats, right: Floats, products: Floats) -> None:
     """left[y, m] right[z, m] for the rule's pairs."""
-    first, count = weights.rule_pair[rule], weights.rule_pair[rule + 1] - weights.rule_pair[rule]
-    products = np.empty((count, left.shape[1]))
-    for p in range(count):
-        y, z = weights.pair[first + p]
+    first = weights.rule_pair[rule]
+    for p in range(len(products)):
+        y, z = weights.pair[first + p, 0], weights.pair[first + p, 1]
         for m in range(left.shape[1]):
             products[p, m] = left[y, m] * right[z, m]
-    return products
 
 
-@inner
-def up(weights: Sparse, rules: Ints, left: Floats, right: Floats, out: Floats) -> None:
+@lean
+def up(weights: Sparse, rules: Ints, left: Floats, right: Floats, out: Floats, room: Floats) -> None:
     rule = rules[0]
     if rule >= len(weights.rule_pair) - 1:
         _entries_up(weights, rules, left, out)
         return
-    products = _pair_products(weights, rule, left, right)
+    count, size = weights.rule_pair[rule + 1] - weights.rule_pair[rule], len(rules)
+    products = room[: count * size].reshape(count, size)
+    _pair_products(weights, rule, left, right, products)
     first = weights.rule_row[rule]
     for x in range(out.shape[0]):
         for m in range(out.shape[1]):
@@ -161,7 +166,7 @@ def up(weights: Sparse, rules: Ints, left: Floats, right: Floats, out: Floats) -
                 out[x, m] += value * products[p, m]
 
 
-@inner
+@lean
 def _entries_up(weights: Sparse, rules: Ints, left: Floats, out: Floats) -> None:
     """Lexical entries of one tag."""
     step, known = min(left.shape[0] - 1, 1), len(weights.rule_pair) - 1
@@ -171,19 +176,22 @@ def _entries_up(weights: Sparse, rules: Ints, left: Floats, out: Floats) -> None
             out[x, m] = weights.entry[begin + x] * left[x * step, m]
 
 
-@inner
+@lean
 def down(weights: Sparse, edges: Edges, stats: Sparse) -> None:
     """Statistics without room (`no_statistics`) are not kept."""
-    rules, parent, left, right, factor, to_left, to_right, share = edges
+    rules, parent, left, right, factor, to_left, to_right, share, room = edges
     rule = rules[0]
     if rule >= len(weights.rule_pair) - 1:
         _entries_down(weights, rules, parent, left, factor, to_left, stats, share)
         return
-    products = _pair_products(weights, rule, left, right)
+    count, size = weights.rule_pair[rule + 1] - weights.rule_pair[rule], len(rules)
+    products = room[: count * size].reshape(count, size)
+    spread = room[count * size : 2 * count * size].reshape(count, size)
+    _pair_products(weights, rule, left, right, products)
     for p in range(len(products)):
         for m in range(len(factor)):
             products[p, m] *= factor[m]
-    spread = np.zeros_like(products)
+    spread[:] = 0.0
     first = weights.rule_row[rule]
     for x in range(parent.shape[0]):
         for k in range(weights.row[first + x], weights.row[first + x + 1]):
@@ -198,7 +206,7 @@ def down(weights: Sparse, edges: Edges, stats: Sparse) -> None:
     _contract(weights, rule, spread, products, left, right, to_left, to_right, share)
 
 
-@inner
+@lean
 def _contract(
     weights: Sparse,
     rule: int,
@@ -214,15 +222,16 @@ def _contract(
     to_left[:] = 0.0
     to_right[:] = 0.0
     share[:] = 0.0
+    first = weights.rule_pair[rule]
     for p in range(len(spread)):
-        y, z = weights.pair[weights.rule_pair[rule] + p]
+        y, z = weights.pair[first + p, 0], weights.pair[first + p, 1]
         for m in range(spread.shape[1]):
             to_left[y, m] += spread[p, m] * right[z, m]
             to_right[z, m] += spread[p, m] * left[y, m]
             share[m] += spread[p, m] * products[p, m]
 
 
-@inner
+@lean
 def _entries_down(
     weights: Sparse,
     rules: Ints,
@@ -247,4 +256,4 @@ def _entries_down(
                 stats.entry[begin + x] += part
 
 
-register(Sparse, up=up, down=down)
+register(Sparse, up=up, down=down, room=room_of)

@@ -38,7 +38,7 @@ from latree.inference.gaussian.mixtures import Components, Mixtures, zeros_like
 from latree.inference.gaussian.overlaps import Table, fill_gram, fold_back, gram_slope, lay_out
 from latree.inference.gaussian.slots import STRIP, SlotForest
 from latree.inference.potentials import NO_POTENTIALS, Potentials
-from latree.jit import kernel
+from latree.jit import kernel, lean_kernel
 
 
 class GaussianInference(NamedTuple):
@@ -164,7 +164,7 @@ def _inside(
     return log_z
 
 
-@kernel
+@lean_kernel
 def _top_scale(slots: SlotForest, messages: _Messages, item: int, potential: Floats) -> float:
     """The highest scale among what an item is made of; each part's own, its potential in it, is left in its factor.
 
@@ -190,14 +190,14 @@ def _top_scale(slots: SlotForest, messages: _Messages, item: int, potential: Flo
     return top
 
 
-@kernel
+@lean_kernel
 def _rule_out(slots: SlotForest, messages: _Messages, item: int) -> None:
     """An item that cannot be made, since each of its edges lacks a child."""
     messages.factor[slots.edge_start[slots.in_start[item]] : slots.edge_start[slots.in_start[item + 1]]] = 0.0
     messages.link_factor[slots.link_start[item] : slots.link_start[item + 1]] = 0.0
 
 
-@kernel
+@lean_kernel
 def _combine(slots: SlotForest, table: Table, messages: _Messages, item: int, top: float) -> None:
     """alpha[k] = rho_k sum_edges u_left[k] u_right[k], for all ins of an item."""
     alpha, reading = messages.alpha, messages.reading
@@ -222,7 +222,7 @@ def _combine(slots: SlotForest, table: Table, messages: _Messages, item: int, to
             alpha[at + k] *= table.rho[rho + k]
 
 
-@kernel
+@lean_kernel
 def _hand_on(slots: SlotForest, table: Table, messages: _Messages, item: int, top: float) -> None:
     """Links into an item: its child's coefficients as they are, or times those of a word."""
     alpha = messages.alpha
@@ -241,7 +241,7 @@ def _hand_on(slots: SlotForest, table: Table, messages: _Messages, item: int, to
                 alpha[at + w + j - begin] += factor * table.rho[rho + w] * alpha[j]
 
 
-@kernel
+@lean_kernel
 def _normalise(slots: SlotForest, messages: _Messages, item: int) -> None:
     """Let alpha sum to one, and keep the log of the sum."""
     first, last = slots.in_start[item], slots.in_start[item + 1]
@@ -259,7 +259,7 @@ def _normalise(slots: SlotForest, messages: _Messages, item: int) -> None:
         messages.link_factor[link] /= total
 
 
-@kernel
+@lean_kernel
 def _project(slots: SlotForest, gram: Floats, messages: _Messages, item: int) -> None:
     """u[use, k] = sum_in,j G[j, k] alpha[in, j], for all uses of an item."""
     reading = messages.reading
@@ -273,7 +273,7 @@ def _project(slots: SlotForest, gram: Floats, messages: _Messages, item: int) ->
         pair += ins
 
 
-@kernel
+@lean_kernel
 def _read(
     slots: SlotForest, gram: Floats, alpha: Floats, item: int, pair: int, rows: int, k: int
 ) -> tuple[float, float, float, float]:
@@ -326,7 +326,7 @@ def _outside(
         _hand_back(slots, table, messages, item, below, posterior, count)
 
 
-@kernel
+@lean_kernel
 def _project_back(
     slots: SlotForest, gram: Floats, messages: _Messages, item: int, below: Floats, above: Floats, cells: Floats
 ) -> None:
@@ -340,7 +340,7 @@ def _project_back(
         pair += ins
 
 
-@kernel
+@lean_kernel
 def _tell(
     slots: SlotForest,
     gram: Floats,
@@ -370,7 +370,7 @@ def _tell(
             at += rows
 
 
-@kernel
+@lean_kernel
 def _combine_back(
     slots: SlotForest,
     table: Table,
@@ -403,7 +403,7 @@ def _combine_back(
             posterior[slots.edge[e]] = share
 
 
-@kernel
+@lean_kernel
 def _hand_back(
     slots: SlotForest,
     table: Table,

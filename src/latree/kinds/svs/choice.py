@@ -93,7 +93,7 @@ def _fill(
     forest: Forest, weights: Factored, messages: Messages, prior: Floats, back: Longs, whole: bool, most: bool
 ) -> None:
     """Viterbi vectors of all items (eqn 6) from the bottom up, and in `back` the edge that each number is from."""
-    best = np.full(len(forest.symbol), -np.inf)
+    best, room = np.full(len(forest.symbol), -np.inf), np.empty(weights.rule.shape[1])
     for e in range(len(forest.rule)):
         parent, left, right = forest.ends[e, P], forest.ends[e, L], forest.ends[e, R]
         scale = _scale_of(messages, left) + _scale_of(messages, right)
@@ -106,7 +106,7 @@ def _fill(
         elif most and forest.rule[e] < forest.rules:
             _up_by_maximum(weights, forest.rule[e], first, _message(messages, right), out)
         else:
-            up(weights, forest.rule[e : e + 1], first, _message(messages, right), out)
+            up(weights, forest.rule[e : e + 1], first, _message(messages, right), out, room)
         big = out.max()
         if big <= 0.0:
             continue
