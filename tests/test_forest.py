@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from latree.arrays import NONE, Floats
-from latree.inference.chart import fill_chart
+from latree.arrays import NONE, Floats, is_among
+from latree.inference.chart import chart_grammar, fill_chart
 from latree.inference.derivations import Derivations
 from latree.inference.forest import (
     PASS,
@@ -18,6 +18,8 @@ from latree.inference.forest import (
     Piece,
     R,
     UnknownRuleError,
+    anchors,
+    anchors_of_piece,
     assemble,
     from_trees,
     restrict,
@@ -26,6 +28,7 @@ from latree.inference.forest import (
 )
 from latree.inference.grammar import Grammar
 from latree.inference.kbest import k_best
+from latree.inference.prune import prune, rule_finder
 from latree.inference.sweep import inside_only
 from latree.text.binary import Node
 from tests.enumerate import PHRASES, ROOT, TAGS, derivations, shape, weights_of
@@ -288,3 +291,18 @@ def test_shared_subtrees_keep_the_sums(seed: int) -> None:
     weights = weights_of(grammar, theta, emissions, ones(grammar))
     result = inside_only(shared, weights, ones(grammar))[0]
     np.testing.assert_allclose(result, [math.log(d.weight) for d in found])
+
+
+@pytest.mark.parametrize("seed", SEEDS[:5])
+def test_a_piece_has_the_anchors_of_its_forest(seed: int) -> None:
+    grammar, theta, emissions = example(seed)
+    piece = prune(fill_chart(chart_grammar(grammar, theta), emissions), rule_finder(grammar, theta), 0.0)
+    alone, after = anchors_of_piece(piece, 5), anchors(assemble([piece], len(grammar.rules)), 5)
+    assert sorted(alone.tolist()) == sorted(after.tolist())
+
+
+def test_what_is_among_few_is_what_numpy_finds() -> None:
+    rng = np.random.default_rng(0)
+    for few in (0, 1, 7, 60):
+        values, wanted = rng.integers(0, 50, 200), rng.integers(0, 50, few)
+        assert (is_among(values, wanted) == np.isin(values, wanted)).all()

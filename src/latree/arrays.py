@@ -21,3 +21,12 @@ def ranges(first: Longs, lengths: Longs) -> Longs:
     """Count up from each of some numbers, so many steps, and lay what comes out end to end."""
     before = starts(lengths)
     return np.repeat(first - before[:-1], lengths) + np.arange(before[-1])
+
+
+def is_among(values: Longs, few: Longs) -> NDArray[np.bool_]:
+    """Tell which values are among some few others, which alone are sorted; `np.isin` would sort all."""
+    if not len(few):
+        return np.zeros(len(values), np.bool_)
+    few = np.sort(few)
+    found: NDArray[np.bool_] = few[np.minimum(np.searchsorted(few, values), len(few) - 1)] == values
+    return found

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from latree.arrays import NONE, Ints, Longs, starts
+from latree.arrays import NONE, Ints, Longs, is_among, starts
 from latree.inference.grammar import Grammar, rule_symbols
 from latree.jit import kernel
 from latree.text.binary import Node
@@ -133,12 +133,20 @@ def anchors(forest: Forest, size: int) -> Longs:
 
     Edges of unary rules have the same whatever their level, and so do edges of forests of the same sentences.
     """
-    parent, left, binary = forest.ends[:, P], forest.ends[:, L], forest.ends[:, R] >= 0
-    split = np.where(binary, forest.span[left, 1], 0)
-    place = forest.sentence[parent].astype(np.int64)
-    for part in (forest.span[parent, 0], forest.span[parent, 1], split):
+    return _anchors(forest.sentence[forest.ends[:, P]].astype(np.int64), forest, size)
+
+
+def anchors_of_piece(piece: Piece, size: int) -> Longs:
+    """The same of one sentence by itself."""
+    return _anchors(np.zeros(len(piece.rule), np.int64), piece, size)
+
+
+def _anchors(sentence: Longs, edges: Forest | Piece, size: int) -> Longs:
+    parent, left, binary = edges.ends[:, P], edges.ends[:, L], edges.ends[:, R] >= 0
+    place = sentence
+    for part in (edges.span[parent, 0], edges.span[parent, 1], np.where(binary, edges.span[left, 1], 0)):
         place = place * size + part
-    return place * (1 << 31) + forest.rule + 1
+    return place * (1 << 31) + edges.rule + 1
 
 
 def restrict(forest: Forest, keep: NDArray[np.bool_]) -> Forest:
@@ -159,7 +167,7 @@ def thin(forest: Forest, keep: NDArray[np.bool_], gold: tuple[Longs, int] | None
     """
     keep = keep | (forest.rule == PASS)
     if gold is not None:
-        keep |= np.isin(anchors(forest, gold[1]), gold[0])
+        keep |= is_among(anchors(forest, gold[1]), gold[0])
     smaller = restrict(forest, keep)
     lost = smaller.root < 0
     if lost.any():

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from latree.arrays import NONE, Floats, Longs, starts
+from latree.arrays import NONE, Floats, Longs, is_among, starts
 from latree.errors import LatreeError
-from latree.inference.forest import Forest, Piece, anchors, assemble
+from latree.inference.forest import Forest, Piece, anchors, anchors_of_piece, assemble
 from latree.inference.sequences import Lattice, chosen_steps, likely_tags, narrowed, only, restricted
 
 if TYPE_CHECKING:
@@ -58,13 +58,12 @@ def forests_with_gold(model: PrunedModel, examples: Sequence[Example], looseness
 def _prune_around(model: PrunedModel, example: Example, coarse: Any, looseness: float) -> Piece:
     """What the coarse pass leaves, with a threshold so low that the gold derivation is among it."""
     threshold, size = model.pruner.threshold * looseness, len(example.words) + 1
-    gold = anchors(assemble([example.gold], len(model.grammar.rules)), size)
+    gold = np.unique(anchors_of_piece(example.gold, size))
     while True:
         piece = model.pruner.prune(coarse, threshold)
-        if len(piece.symbol):
-            found = anchors(assemble([piece], len(model.grammar.rules)), size)
-            if np.isin(gold, found).all():
-                return piece
+        found = anchors_of_piece(piece, size)
+        if len(np.unique(found[is_among(found, gold)])) == len(gold):
+            return piece
         if threshold == 0.0:
             raise LatreeError(f"the pruner does not derive the gold analysis of: {' '.join(example.words)}")
         threshold = threshold * 1e-2 if threshold > 1e-15 else 0.0
