@@ -276,13 +276,15 @@ def test_a_transformer_in_half_precision_is_trained_in_full(tmp_path: Path) -> N
     pytest.importorskip("transformers", reason="transformers is not installed (extra neural)")
     from safetensors.torch import load_file, save_file
 
-    from latree.kinds.neural.encoders import make_encoder
+    from latree.kinds.neural.encoders import make_encoder, restore_encoder
 
     half = Path(shutil.copytree(transformer(), tmp_path / "half"))
     weights = {name: weight.half() for name, weight in load_file(half / "model.safetensors").items()}
     save_file(weights, half / "model.safetensors", metadata={"format": "pt"})
-    encoder = make_encoder(NeuralOptions(encoder=str(half)), [["cat"]])
-    assert {parameter.dtype for parameter in encoder.parameters()} == {torch.float32}
+    encoder = make_encoder(options := NeuralOptions(encoder=str(half)), [["cat"]])
+    again = restore_encoder(options, *encoder.parts())
+    for one in (encoder, again):
+        assert {parameter.dtype for parameter in one.parameters()} == {torch.float32}
 
 
 def test_a_device_that_is_not_there_is_told() -> None:

@@ -97,7 +97,10 @@ class Pretrained(Encoder):
         config = AutoConfig.for_model(**header["config"])
         tokenizer = Tokenizer.from_str(arrays["tokenizer"].tobytes().decode())
         return cls(
-            options, AutoModel.from_config(config), _plain(tokenizer), Vocabulary(unpack_strings(arrays["letters"]))
+            options,
+            AutoModel.from_config(config).float(),
+            _plain(tokenizer),
+            Vocabulary(unpack_strings(arrays["letters"])),
         )
 
     def parts(self) -> tuple[Header, Arrays]:
