@@ -78,15 +78,17 @@ def arrange(rule: Ints, ends: Ints, symbol: Ints, span: Ints, sentence: Ints, ro
     edge_order = _stable_order(kind)
     edge_order = edge_order[_stable_order(depth[ends[edge_order, P]])]
     items = (symbol[item_order], span[item_order], sentence[item_order], place[root])
-    return _grouped(rule[edge_order], place[ends[edge_order]], *items, depth[item_order], rules)
+    edges = np.empty_like(rule), np.empty_like(ends)
+    _move(rule, ends, edge_order, place, *edges)
+    return _grouped(*edges, *items, depth[item_order], rules)
 
 
 def _kinds(rule: Ints, ends: Ints, symbol: Ints, rules: int) -> Longs:
     """What edges are grouped by, so that each port of a group has messages of one width: the rule, or the symbol
     where an edge has a lexical entry or no rule."""
-    parent = symbol[ends[:, P]].astype(np.int64)
-    symbols = int(symbol.max(initial=0)) + 1
-    return np.where(rule == PASS, parent, symbols + np.where(rule < rules, rule, rules + parent))
+    kind = np.empty(len(rule), np.int64)
+    _find_kinds(rule, ends, symbol, int(symbol.max(initial=0)) + 1, rules, kind)
+    return kind
 
 
 def _grouped(
@@ -198,6 +200,25 @@ def _put_in_order(key: Longs, first: Longs, order: Longs) -> None:
     for i in range(len(key)):
         order[first[key[i]]] = i
         first[key[i]] += 1
+
+
+@kernel
+def _move(rule: Ints, ends: Ints, order: Longs, place: Ints, new_rule: Ints, new_ends: Ints) -> None:
+    """Put edges in this order, between items that have new places."""
+    for k in range(len(order)):
+        e = order[k]
+        new_rule[k] = rule[e]
+        for port in range(ends.shape[1]):
+            new_ends[k, port] = place[ends[e, port]]
+
+
+@kernel
+def _find_kinds(rule: Ints, ends: Ints, symbol: Ints, symbols: int, rules: int, kind: Longs) -> None:
+    for e in range(len(rule)):
+        if 0 <= rule[e] < rules:
+            kind[e] = symbols + rule[e]
+        else:
+            kind[e] = symbol[ends[e, P]] + (0 if rule[e] == PASS else symbols + rules)
 
 
 @kernel

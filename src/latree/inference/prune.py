@@ -6,7 +6,8 @@ worst of them reaches p (`search.certified` lowers p until that holds).  Rules o
 so they are dropped later than constituents are.
 
 Chains of unary rules become levels: item (span, A, l) is A built with at most l unary rules, so that it may pass
-for what (span, A, 0) holds, or be made by a unary rule from level l - 1.  Rules above see the highest level.
+for what (span, A, 0) holds, or be made by a unary rule from level l - 1.  Where no chain of l rules makes A it is the
+item of level l - 1 itself, as nearly always.  Rules above see the highest level.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class Cascade:
     levels: tuple[tuple[int, float], ...]
 
 
+# Small treebanks with long sentences lose one constituent of seventy to a chart threshold of 1e-3, and a point of F1.
 FAST = Cascade(1e-3, ((2, 1e-3),))
 ACCURATE = Cascade(1e-5, ((1, 1e-6), (2, 1e-6), (3, 1e-6)))
 
@@ -50,6 +52,7 @@ class RuleFinder(NamedTuple):
     rule: Ints
     parent: Ints
     prob: Floats
+    most: Floats  # [pairs] the largest of each
 
 
 def rule_finder(grammar: Grammar, prob: Floats) -> RuleFinder:
@@ -70,6 +73,7 @@ def rule_finder(grammar: Grammar, prob: Floats) -> RuleFinder:
         order.astype(np.int32),
         parent[order].astype(np.int32),
         prob[order],
+        np.maximum.reduceat(prob[order], first),
     )
 
 
@@ -83,6 +87,7 @@ class _Store(NamedTuple):
     seen_start: Longs  # [cells + 1]
     place: Ints  # [levels, symbols] items of the cell at hand
     wanted: NDArray[np.bool_]  # [inner symbols] survivors of the cell at hand
+    longer: NDArray[np.bool_]  # [inner symbols] what one more unary rule makes of them
     used: Longs  # rows in use of item, edge, seen
 
 
@@ -150,14 +155,18 @@ def _tag_items(store: _Store, find: RuleFinder, i: int, tags: Survivors, inside:
 @lean
 def _binary_edges(store: _Store, find: RuleFinder, n: int, i: int, j: int, above: Floats, limit: float) -> None:
     """Binary edges of enough weight into the lowest items of span (i, j), whose outside values are `above`."""
+    best = 0.0
+    for a in range(find.first_tag):
+        if store.place[0, a] != NONE:
+            best = max(best, above[a])
     for s in range(i + 1, j):
         left, right = cell(n, s - i, i), cell(n, j - s, s)
         for x in range(store.seen_start[left], store.seen_start[left + 1]):
             for y in range(store.seen_start[right], store.seen_start[right + 1]):
                 p = find.pair[store.seen[x, 0], store.seen[y, 0]]
-                if p == NONE:
-                    continue
                 both = store.inside[x] * store.inside[y]
+                if p == NONE or find.most[p] * both * best < limit:
+                    continue
                 for q in range(find.start[p], find.start[p + 1]):
                     parent = store.place[0, find.parent[q]]
                     if parent != NONE and find.prob[q] * both * above[find.parent[q]] >= limit:
@@ -165,33 +174,56 @@ def _binary_edges(store: _Store, find: RuleFinder, n: int, i: int, j: int, above
 
 
 @lean
+def _is_worth(find: RuleFinder, inside: Values, above: Floats, c: int, i: int, q: int, b: int, limit: float) -> bool:
+    """Whether a unary rule a -> b has its share in cell c: P(a -> b) times what chains make of a above, and of b below.
+
+    The root's unary rules come last of all.
+    """
+    below = inside.top[c, b] if b < find.first_tag else inside.tag[i, b - find.first_tag]
+    worth: bool = find.parent[q] != 0 and find.prob[q] * below * above[find.parent[q]] >= limit
+    return worth
+
+
+@lean
+def _find_longer(
+    store: _Store, find: RuleFinder, inside: Values, above: Floats, level: int, i: int, j: int, limit: float
+) -> bool:
+    """Find the symbols that a chain of exactly `level` unary rules makes over span (i, j); tell whether any are."""
+    symbols, c, place, found = find.pair.shape[0], cell(len(inside.tag), j - i, i), store.place, False
+    store.longer[:] = False
+    for b in range(1, symbols if level == 1 and j == i + 1 else find.first_tag):
+        p = find.pair[b, symbols]
+        if p == NONE or place[level - 1, b] == (NONE if level == 1 else place[level - 2, b]):
+            continue
+        for q in range(find.start[p], find.start[p + 1]):
+            a = find.parent[q]
+            if (level < find.steps or store.wanted[a]) and _is_worth(find, inside, above, c, i, q, b, limit):
+                store.longer[a] = found = True
+    return found
+
+
+@lean
 def _unary_level(
     store: _Store, find: RuleFinder, inside: Values, above: Floats, level: int, i: int, j: int, limit: float
 ) -> None:
-    """Items of the next level of unary rules over span (i, j), and the edges into them; on top only those `wanted`.
-
-    A rule a -> b is worth P(a -> b) times what chains above make of a and chains below make of b: at least its share.
-    """
-    symbols, c = find.pair.shape[0], cell(len(inside.tag), j - i, i)
-    place, wanted, any_symbol = store.place, store.wanted, level < find.steps
+    """Items of the next level of unary rules over span (i, j), and the edges into them; on top only those `wanted`."""
+    symbols, c, place = find.pair.shape[0], cell(len(inside.tag), j - i, i), store.place
+    for a in range(symbols if j == i + 1 else find.first_tag):
+        place[level, a] = place[level - 1, a]
+    if not _find_longer(store, find, inside, above, level, i, j, limit):
+        return
     for a in range(1, find.first_tag):
-        if place[0, a] != NONE and (any_symbol or wanted[a]):
+        if store.longer[a]:
             place[level, a] = _add_item(store, a, i, j)
-            _add_edge(store, PASS, place[level, a], place[0, a], NONE)
-    for b in range(1, symbols):
-        child = place[level - 1 if b < find.first_tag else 0, b]
-        p = find.pair[b, symbols]
+            if place[0, a] != NONE:
+                _add_edge(store, PASS, place[level, a], place[0, a], NONE)
+    for b in range(1, symbols if j == i + 1 else find.first_tag):
+        child, p = place[level - 1, b], find.pair[b, symbols]
         if child == NONE or p == NONE:
             continue
-        below = inside.top[c, b] if b < find.first_tag else inside.tag[i, b - find.first_tag]
         for q in range(find.start[p], find.start[p + 1]):
             a = find.parent[q]
-            # The root's unary rules come last of all.
-            if a == 0 or find.prob[q] * below * above[a] < limit:
-                continue
-            if any_symbol or wanted[a]:
-                if place[level, a] == NONE:
-                    place[level, a] = _add_item(store, a, i, j)
+            if store.longer[a] and _is_worth(find, inside, above, c, i, q, b, limit):
                 _add_edge(store, find.rule[q], place[level, a], child, NONE)
 
 
@@ -257,6 +289,7 @@ def _store(find: RuleFinder, words: int, items: int, edges: int, seen: int) -> _
         np.empty(seen),
         np.zeros(words * (words + 1) // 2 + 1, np.int64),
         np.empty((find.steps + 1, len(find.pair)), np.int32),
+        np.empty(find.first_tag, np.bool_),
         np.empty(find.first_tag, np.bool_),
         np.zeros(3, np.int64),
     )

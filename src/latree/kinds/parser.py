@@ -108,7 +108,7 @@ class Parser(ForestModel[Parse]):
         attempt = self.attempt(sentence)
         if isinstance(attempt, Trouble):
             return []
-        search = search_one(self, attempt, min(least, self.threshold) * 1e-2)
+        search = search_one(self, attempt, min(least * 1e-2, self.threshold))
         return search.phrases.likely(least)
 
     def log_prob_tree(self, tree: Tree) -> float:

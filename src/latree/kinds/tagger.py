@@ -115,7 +115,7 @@ class Tagger(ForestModel[Tagging]):
         tokens, attempt = self.words_of(sentence), self.attempt(sentence)
         if isinstance(attempt, Trouble):
             return []
-        search = search_one(self, attempt, min(least, self.threshold) * 1e-2)
+        search = search_one(self, attempt, min(least * 1e-2, self.threshold))
         lexical = np.flatnonzero(search.forest.rule >= self.rules.rules)
         items = search.forest.ends[lexical, P]
         table = np.zeros((len(tokens), len(self.grammar.tags)))
