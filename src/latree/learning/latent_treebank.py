@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,6 +26,7 @@ from latree.inference.forms.sparse import Sparse, with_entries
 from latree.inference.grammar import Grammar, tagged_words
 from latree.inference.subtypes import Layout
 from latree.inference.trellis import chain_rules, gold_chain
+from latree.jit import kernel, lean_kernel
 from latree.learning.checkpoint import fingerprint
 from latree.learning.on_disk import PiecesOnDisk, on_disk
 from latree.learning.shards import Shards
@@ -55,14 +56,14 @@ class EntryIndex:
     """Numbers the entries of a treebank as they are met."""
 
     def __init__(self, lexicon: Lexicon) -> None:
-        self.lexicon = lexicon
+        self.lexicon, self._entry = lexicon, cache(lexicon.entry)
         self.number_of: dict[tuple[int, int, int, int], int] = {}
         self.tokens: list[int] = []
 
     def number(self, sentence: Sequence[tuple[str, int]], fine: Sequence[int] | None = None) -> list[int]:
         """The entry of every (word, tag number) of a sentence, whose fine tags are given where there are any."""
         behind = [tag for _, tag in sentence] if fine is None else fine
-        keys = [(behind[k], tag, *self.lexicon.entry(word, first=k == 0)) for k, (word, tag) in enumerate(sentence)]
+        keys = [(behind[k], tag, *self._entry(word, k == 0)) for k, (word, tag) in enumerate(sentence)]
         numbers = [self.number_of.setdefault(key, len(self.number_of)) for key in keys]
         self.tokens += numbers
         return numbers
@@ -226,14 +227,13 @@ class LexicalLayout:
 
     def tie(self, counts: Floats) -> Floats:
         """c_TW of each number's word and subtype: its own expected count, or for a rare word its share of the rare."""
-        unseen = self.by_column(np.where(self.is_rare, counts, 0.0))
-        own = np.bincount(self.pair, weights=counts)[self.pair]
-        return np.where(self.is_rare, self.rare_share * unseen[self.column], own)
+        return _tied(counts, self.column, self.columns, self.pair, self.is_rare, self.rare_share)
 
     def estimate(self, counts: Floats) -> Floats:
         """Maximum likelihood P(w | t_x), or P(w, f | t_x), from expected counts, rare words tied."""
-        total, tied = self.by_column(counts)[self.column], self.fine.tie(counts)
-        return np.divide(tied, total, out=np.zeros_like(tied), where=total > 0)
+        tied = self.fine.tie(counts)
+        _divide_by_totals(tied, counts, self.column, np.zeros(self.columns))
+        return tied
 
     def lexicon(self, counts: Floats, unsplit: Lexicon) -> Lexicon:
         """The lexicon over all tags' subtypes, each a column: for words as they come, known or not."""
@@ -270,3 +270,27 @@ class LexicalLayout:
             rows = vectors[old_start[mine] + np.arange(matrix.shape[1])]
             result[start[mine] + np.arange(matrix.shape[0])] = rows @ matrix.T
         return result
+
+
+@kernel
+def _tied(
+    counts: Floats, column: Longs, columns: int, pair: Longs, is_rare: NDArray[np.bool_], rare_share: Floats
+) -> Floats:
+    unseen, own, tied = np.zeros(columns), np.zeros(len(counts)), np.empty(len(counts))
+    for k in range(len(counts)):
+        if is_rare[k]:
+            unseen[column[k]] += counts[k]
+        else:
+            own[pair[k]] += counts[k]
+    for k in range(len(counts)):
+        tied[k] = rare_share[k] * unseen[column[k]] if is_rare[k] else own[pair[k]]
+    return tied
+
+
+@lean_kernel
+def _divide_by_totals(values: Floats, counts: Floats, column: Longs, total: Floats) -> None:
+    """Divide values by the sums of their columns' counts, for which there is room."""
+    for k in range(len(counts)):
+        total[column[k]] += counts[k]
+    for k in range(len(values)):
+        values[k] = values[k] / total[column[k]] if total[column[k]] > 0.0 else 0.0

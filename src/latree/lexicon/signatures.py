@@ -83,8 +83,8 @@ class NeutralScheme(Scheme):
         if self.endings is not None:
             return self
         counts: dict[tuple[str, str], Counts] = defaultdict(lambda: np.zeros(tags))
-        for word, first, tag in rare:
-            counts[word_shape(word, first, is_known), word.lower()][tag] += 1
+        for (word, first, tag), tokens in Counter(rare).items():
+            counts[word_shape(word, first, is_known), word.lower()][tag] += tokens
         return replace(self, endings=learn_endings(counts, self.least, self.gain))
 
     def header(self) -> Header:
@@ -200,7 +200,7 @@ def word_shape(word: str, first: bool, is_known: IsKnown) -> str:
 
 def _letter_case(word: str, kinds: list[str], first: bool, is_known: IsKnown) -> str:
     """Scripts without case are all `letter`; a capital that opens the sentence is kept apart from one within."""
-    capitals = sum(kind in ("Lu", "Lt") for kind in kinds)
+    capitals = kinds.count("Lu") + kinds.count("Lt")
     if not capitals:
         return "lower" if "Ll" in kinds else "letter"
     if kinds[0] not in ("Lu", "Lt"):

@@ -99,7 +99,8 @@ class Lexicon:
         rare = _rare_tokens(kept, frequency, options.rare)
         chosen = make_scheme(scheme) if isinstance(scheme, str) else scheme
         chosen = chosen.learn(rare, tags, frequency.__contains__)
-        names = [chosen.signature(word, first, frequency.__contains__) for word, first, _ in rare]
+        classes = {place: chosen.signature(*place, frequency.__contains__) for place in {one[:2] for one in rare}}
+        names = [classes[word, first] for word, first, _ in rare]
         signatures, signature_count = _signature_counts(names, [tag for *_, tag in rare], tags)
         pairs = _pair_counts(kept, {word: index for index, word in enumerate(frequency)}, tags)
         guesser = Guesser.learn(rare, tags, frequency.__contains__) if chosen.guesses and rare else None
