@@ -10,7 +10,8 @@ match / tags of a part by each, a row a treebank, seed, part and parser, with th
 all categories together (subtypes or concepts) and the sentences that are parsed and scored a CPU second; then tables of
 their means, F1 with its deviation over the seeds.  `--rows` makes the tables of rows that were printed before, by
 however many runs.  Below each: on how many treebanks a parser is above the `lvg` of the same seeds, and by how much.
-What is trained by gradient is as it was best on the first 500 sentences of dev.
+What is trained by gradient, or for as many rounds as help (`rounds=auto`), is as it was best on the first 500 sentences
+of dev.  Several recipes of one kind, such as "lvg rounds=4" and "lvg rounds=4 fine=auto", have a column each.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from bench.parsing import members, option_values, read_part, score
+from latree.best.trials import is_scored
 from latree.cli.kind_options import options_from, settings_of
 from latree.kinds.registry import kind_named, model_class
 from latree.learning.loop import Training
@@ -50,21 +52,21 @@ def make(recipe: str, seed: int, labels: str, pruner: Any) -> Any:
     return model_class(name)(options_from(kind, chosen, tags=False), **prunes)
 
 
-def trained(options: argparse.Namespace, directory: Path, seed: int, labels: str) -> Iterator[tuple[Any, float]]:
-    """A model of every kind, with the CPU seconds that it took by itself."""
+def trained(options: argparse.Namespace, directory: Path, seed: int, labels: str) -> Iterator[tuple[Any, str, float]]:
+    """A model of every kind, with its recipe and the CPU seconds that it took by itself."""
     train, grammar = read_part(directory, "train"), None
     for recipe in options.kinds:
         model = make(recipe, seed, labels, grammar)
         start = time.process_time()
         model.fit(train, chosen_by(model, directory))
-        yield model, time.process_time() - start
+        yield model, recipe, time.process_time() - start
         if model.kind == BASE:
             grammar = model
 
 
 def chosen_by(model: Any, directory: Path) -> Training:
-    """What is trained by gradient is kept as it was best on a part of dev."""
-    if not hasattr(model, "pruner"):
+    """What is trained by gradient, or for as many rounds as help, is kept as it was best on a part of dev."""
+    if not is_scored(model):
         return Training()
     gold = read_part(directory, "dev", model)[:CHOSEN_BY]
     return Training(score=lambda one: score(one, gold).f1)
@@ -86,10 +88,12 @@ def rows(model: Any, directory: Path) -> Iterator[tuple[str, str, Figures, float
 def print_rows(directory: Path, options: argparse.Namespace, labels: str) -> Iterator[Row]:
     """Train and score, printing each row as soon as it is known."""
     for seed in options.seeds:
-        for model, seconds in trained(options, directory, seed, labels):
+        for model, recipe, seconds in trained(options, directory, seed, labels):
             widths = model.subtype_counts()
             width = "" if widths is None else int(widths.sum())
-            for part, name, figures, rate in rows(model, directory):
+            several = sum(other.split()[0] == model.kind for other in options.kinds) > 1
+            for part, own_name, figures, rate in rows(model, directory):
+                name = own_name.replace(model.kind, recipe, 1) if several else own_name
                 told = " / ".join(f"{figure:.2f}" for figure in figures)
                 made = f"{directory.name} | {seed} | {part} | {name} | {told} | {seconds:.0f} | {width}"
                 print(f"| {made} | {rate:.0f} |", flush=True)
@@ -123,9 +127,12 @@ def print_table(part: str, cells: Cells) -> None:
         print(f"| {treebank} | {' | '.join(mean_of(cells[treebank, name]) for name in names)} |")
     means = (np.mean([f1_of(cells[treebank, name]) for treebank in treebanks]) for name in names)
     print(f"| mean of {len(treebanks)} | {' | '.join(f'{mean:.2f}' for mean in means)} |\n")
+    base = next((name for name in names if name.split()[0] == BASE), BASE)
     for name in names:
-        pairs = [(cells[treebank, name], cells[treebank, BASE]) for treebank in treebanks]
-        print_gains(name, [gain_of(mine, theirs) for mine, theirs in pairs if mine.keys() & theirs.keys()])
+        pairs = [(cells[treebank, name], cells[treebank, base]) for treebank in treebanks]
+        gains = [gain_of(mine, theirs) for mine, theirs in pairs if mine.keys() & theirs.keys()]
+        if gains and name != base:
+            print_gains(name, base, gains)
 
 
 def gain_of(mine: BySeed, theirs: BySeed) -> float:
@@ -133,10 +140,9 @@ def gain_of(mine: BySeed, theirs: BySeed) -> float:
     return float(np.mean([mine[seed][0] - theirs[seed][0] for seed in mine.keys() & theirs.keys()]))
 
 
-def print_gains(name: str, gains: Sequence[float]) -> None:
-    if gains and name != BASE:
-        above = sum(gain > 0 for gain in gains)
-        print(f"{name}: above `{BASE}` on {above} of {len(gains)} treebanks, by {np.mean(gains):.2f} on average")
+def print_gains(name: str, base: str, gains: Sequence[float]) -> None:
+    above = sum(gain > 0 for gain in gains)
+    print(f"{name}: above `{base}` on {above} of {len(gains)} treebanks, by {np.mean(gains):.2f} on average")
 
 
 def f1_of(by_seed: BySeed) -> float:

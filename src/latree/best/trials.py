@@ -110,7 +110,7 @@ def run(data: Data, trial: Trial, seconds: float) -> Outcome:
     task, started, clock = data.task, time.monotonic(), Clock(seconds)
     model, path = make(trial, task), trial.file(task.folder)
     checkpoint = Checkpoint(path.with_suffix(".checkpoint"), model.identity())
-    score = data.score if _is_scored(model) else None
+    score = data.score if is_scored(model) else None
     model.fit(data.train, Training(clock.watch, score, checkpoint, resume=True, enough=clock.enough))
     trained = time.monotonic()
     result = data.score(model)
@@ -134,7 +134,7 @@ def make(trial: Trial, task: Task) -> Any:
     return model_class(name)(options, **pruner)
 
 
-def _is_scored(model: Any) -> bool:
+def is_scored(model: Any) -> bool:
     """Whether a training goes by what it scores: of others, only what comes of them is scored."""
     return hasattr(model, "pruner") or getattr(model.options, "seeks_rounds", False)
 
