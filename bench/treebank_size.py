@@ -16,8 +16,7 @@ import numpy as np
 
 from latree import Lvg
 from latree.inference.forest import Forest
-from latree.inference.grammar import count_rules
-from latree.kinds.parser import tagged_sentences
+from latree.learning.coded_trees import CodedTrees
 from latree.learning.latent_treebank import LatentTreebank
 from latree.lexicon.words import Lexicon
 
@@ -32,9 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Print how much of a treebank lies on disk.")
     parser.add_argument("treebank")
     model = Lvg()
-    data = model.prepare_data(model.read_treebank(parser.parse_args(arguments).treebank))
-    grammar, _ = count_rules(data)
-    lexicon = Lexicon.count(tagged_sentences(grammar, data), len(grammar.tags), "features")
+    data = CodedTrees.of(model.prepare_data(model.read_treebank(parser.parse_args(arguments).treebank)))
+    grammar, _ = data.rules()
+    lexicon = Lexicon.count(data.tagged(grammar), len(grammar.tags), "features")
     treebank = LatentTreebank.of(grammar, data, lexicon)
     recipes, build = treebank.shards.recipes, treebank.shards.build
     pieces = sum(16 * int(some.edges.sum()) + 12 * int(some.items.sum()) for some in recipes)

@@ -21,6 +21,7 @@ from latree.kinds.pcfg.model import Pcfg
 from latree.kinds.product.model import Product
 from latree.kinds.registry import load
 from latree.kinds.report import Ask, report
+from latree.learning.coded_trees import CodedTrees
 from latree.learning.latent_treebank import LatentTreebank
 from latree.lexicon.words import Lexicon
 from latree.text.binary import Binarization
@@ -93,12 +94,12 @@ def test_rules_have_coarse_tags_and_trees_whole_ones(lvg: Lvg, trees: list[Tree]
 def test_emissions_of_a_subtype_sum_to_one(trees: list[Tree], lvg: Lvg) -> None:
     """Over words together with their fine tags."""
     fresh = Lvg(options=QUICK)
-    data = fresh.prepare_data(trees)
+    data = CodedTrees.of(fresh.prepare_data(trees))
     assert fresh.fine is not None
     tags, grammar = fresh.fine.tags, lvg.grammar
     coded = [[(leaf.word or "", grammar.tag_index[leaf.symbol]) for leaf in _leaves(tree)] for tree in data]
     unsplit = Lexicon.count(coded, len(grammar.tags))
-    bank = LatentTreebank.of(grammar, data, unsplit, [tags.numbers(tree) for tree in data])
+    bank = LatentTreebank.of(grammar, data, unsplit, tags.number)
     lexical = bank.lexical(lvg.layout)
     counts = np.random.default_rng(0).random(len(lexical.column)) * np.repeat(bank.entries.count, lexical.size)
     estimate = lexical.estimate(counts)

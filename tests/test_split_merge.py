@@ -16,7 +16,6 @@ from latree.arrays import Floats, Longs
 from latree.errors import LatreeError
 from latree.inference.forest import Piece
 from latree.inference.forms.sparse import sparse
-from latree.inference.grammar import count_rules
 from latree.inference.subtypes import Layout
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.model import Lvg
@@ -32,8 +31,8 @@ from latree.kinds.lvg.split_merge import (
     split,
     subtype_counts,
 )
-from latree.kinds.parser import tagged_sentences
 from latree.learning import latent_treebank
+from latree.learning.coded_trees import CodedTrees
 from latree.learning.latent_treebank import LatentTreebank, Stretch
 from latree.learning.loop import Progress, Training, check_climb
 from latree.learning.shards import Shards
@@ -62,9 +61,9 @@ def ignore(_: Progress) -> None:
 
 def prepared(trees: list[Tree], rare: int = 3) -> tuple[LatentTreebank, Floats]:
     """The treebank as training sees it, and its rules' counts."""
-    nodes = Lvg().prepare_data(trees)
-    grammar, counts = count_rules(nodes)
-    sentences = tagged_sentences(grammar, nodes)
+    nodes = CodedTrees.of(Lvg().prepare_data(trees))
+    grammar, counts = nodes.rules()
+    sentences = nodes.tagged(grammar)
     lexicon = Lexicon.count(sentences, len(grammar.tags), "neutral", LexiconOptions(rare=rare))
     return LatentTreebank.of(grammar, nodes, lexicon), counts
 

@@ -39,6 +39,7 @@ from latree.kinds.svs.counts import (
 from latree.kinds.svs.model import Svs
 from latree.kinds.svs.relations import ANY, HeadBinarization, Relation, relation_of
 from latree.kinds.svs.training import FactoredEm
+from latree.learning.coded_trees import CodedTrees
 from latree.learning.latent_treebank import LatentTreebank, LexicalLayout
 from latree.learning.loop import Progress, Training
 from latree.lexicon.options import LexiconOptions
@@ -182,7 +183,7 @@ class Counted:
         self.counts: HeadCounts = count_heads(self.grammar, self.structure, self.nodes, self.headwords)
         self.sentences = tagged_sentences(self.grammar, self.nodes)
         lexicon = Lexicon.count(self.sentences, len(self.grammar.tags), "neutral", LexiconOptions(rare=rare))
-        self.treebank = LatentTreebank.of(self.grammar, self.nodes, lexicon)
+        self.treebank = LatentTreebank.of(self.grammar, CodedTrees.of(self.nodes), lexicon)
 
     def lexical(self, concepts: int) -> LexicalLayout:
         return self.treebank.lexical(Layout(self.grammar, self.width(concepts)))

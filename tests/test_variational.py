@@ -14,7 +14,6 @@ from latree.arrays import NONE, Floats
 from latree.cli.training import Reporter
 from latree.data import toy
 from latree.errors import LatreeError
-from latree.inference.grammar import count_rules
 from latree.inference.subtypes import Cells, Layout, regroup
 from latree.kinds.lvg import LvgOptions, VariationalOptions
 from latree.kinds.lvg.model import Lvg
@@ -30,9 +29,9 @@ from latree.kinds.lvg.split_merge import (
 )
 from latree.kinds.lvg.variational import MeanField, gainful, used
 from latree.kinds.lvg.variational_prior import RulePrior, WordPrior, break_stick, digamma
-from latree.kinds.parser import tagged_sentences
 from latree.kinds.registry import load
 from latree.learning.checkpoint import Checkpoint
+from latree.learning.coded_trees import CodedTrees
 from latree.learning.latent_treebank import LatentTreebank
 from latree.learning.loop import Progress, Training, after_steps
 from latree.lexicon.options import LexiconOptions
@@ -59,9 +58,9 @@ def ignore(_: Progress) -> None:
 
 def prepared(trees: list[Tree], rounds: int = 1, noise: float = 20.0) -> tuple[LatentTreebank, Refined]:
     """A treebank, and a grammar whose symbols were split so often, halves well apart."""
-    nodes = Lvg().prepare_data(trees)
-    grammar, counts = count_rules(nodes)
-    sentences = tagged_sentences(grammar, nodes)
+    nodes = CodedTrees.of(Lvg().prepare_data(trees))
+    grammar, counts = nodes.rules()
+    sentences = nodes.tagged(grammar)
     lexicon = Lexicon.count(sentences, len(grammar.tags), "neutral", LexiconOptions(rare=1))
     treebank = LatentTreebank.of(grammar, nodes, lexicon)
     options, rng = LvgOptions(noise=noise), np.random.default_rng(3)

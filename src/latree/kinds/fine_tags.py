@@ -22,6 +22,7 @@ from latree.text.binary import Binarization, Node, undo
 from latree.text.tree import Tree
 
 SEPARATORS = "-_"
+NO_PARTS = ("none", "")  # asked for: whole tags
 LEAST_GAIN = 0.1  # of the tags: cutting fewer of them off is not worth it
 _EDGE = ""  # what stands beyond a sentence or a phrase
 _GENERATIONS = 3  # of labels above a word
@@ -57,7 +58,7 @@ class FineTags:
         separators = {"none": "", "auto": separators_of(names)}.get(wanted, wanted)
         if any(cut(name, separators) != name for name in names):
             return cls(separators, names)
-        if wanted not in ("none", "auto", ""):
+        if wanted not in (*NO_PARTS, "auto"):
             raise LatreeError(f"no tag of the treebank is parted by {wanted!r}; --fine auto finds what does, if any")
         return None
 
@@ -86,10 +87,6 @@ class FineTags:
     @cached_property
     def number(self) -> dict[str, int]:
         return {name: k for k, name in enumerate(self.names)}
-
-    def numbers(self, tree: Node) -> list[int]:
-        """The fine tags of a tree's words."""
-        return [self.number[leaf.fine or leaf.symbol.label] for leaf in _leaves(tree)]
 
 
 def _leaves(tree: Node) -> Iterator[Node]:

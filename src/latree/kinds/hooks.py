@@ -75,10 +75,10 @@ class ModelHooks(ABC, Generic[Result]):
         """Read what `fit` learns from."""
 
     @abstractmethod
-    def prepare_data(self, data: Iterable[Any]) -> list[Any]:
+    def prepare_data(self, data: Iterable[Any]) -> Iterable[Any]:
         """Bring a treebank into the form that `learn` takes, which a pruner of this kind shares with its model."""
 
-    def learn(self, data: list[Any], training: Training) -> None:
+    def learn(self, data: Any, training: Training) -> None:
         """Learn from what `prepare_data` made: set `grammar`, `theta` and `lexicon`, and call `prepare`."""
         raise LatreeError(f"a {self.kind} is not trained: it is made of models that are")
 

@@ -23,9 +23,9 @@ from latree.kinds.hooks import ModelHooks, Result
 from latree.kinds.registry import kind_named
 from latree.kinds.search import Trouble
 from latree.kinds.sentences import Sentence, batches, checked_words, clipped
-from latree.learning.blas import one_thread
 from latree.learning.loop import Training
 from latree.learning.progress import shown
+from latree.learning.runtime import set_for_training
 from latree.options import refuse_idle
 from latree.text.partial_trees import PartialTree
 from latree.text.sentences import tokenize
@@ -67,7 +67,7 @@ class ForestModel(ModelHooks[Result]):
         if not isinstance(data, Iterable):
             raise LatreeError(f"fit takes the path of a treebank, or what was read from one, not {clipped(data)}")
         watching = shown(training or Training()) if progress else nullcontext(training or Training())
-        with one_thread(), watching as watched:
+        with set_for_training(), watching as watched:
             self.learn(self.prepare_data(data), watched)  # which nothing here holds, and `learn` may let go
         return self
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
@@ -39,8 +39,6 @@ from latree.text.tree import Tree
 
 if TYPE_CHECKING:
     from latree.parallel import Jobs
-
-Item = TypeVar("Item")
 
 
 class Parser(ForestModel[Parse]):
@@ -306,23 +304,19 @@ class Parser(ForestModel[Parse]):
             raise LatreeError(f"{path}: CoNLL-U has no trees to train a {self.kind} on; it trains a tagger")
         return read_trees(path)
 
-    def prepare_data(self, data: Iterable[Tree]) -> list[Node]:
+    def prepare_data(self, data: Iterable[Tree]) -> Iterable[Node]:
         """Clean and binarise trees; those without words are left out."""
-        return [self.binarization.apply(tree) for tree in drained(self._clean(data))]
+        return [self.binarization.apply(tree) for tree in self._clean(data)]
 
-    def _clean(self, trees: Iterable[Tree]) -> list[Tree]:
+    def _clean(self, trees: Iterable[Tree]) -> Iterator[Tree]:
         """Apply the label rules to trees; those without words are left out."""
-        cleaned = [tree for tree in map(self.labels.clean, map(_checked_tree, trees)) if tree is not None]
-        if not cleaned:
+        empty = True
+        for tree in map(self.labels.clean, map(_checked_tree, trees)):
+            if tree is not None:
+                empty = False
+                yield tree
+        if empty:
             raise LatreeError("the treebank has no trees with words")
-        return cleaned
-
-
-def drained(items: list[Item]) -> Iterator[Item]:
-    """Give the items of a list in order, and let go of each."""
-    items.reverse()
-    while items:
-        yield items.pop()
 
 
 def _checked_tree(tree: Any) -> Tree:

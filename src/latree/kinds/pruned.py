@@ -101,7 +101,7 @@ class PrunedModel(ForestModel[Any]):
     # -- training
 
     def prepare_data(self, data: Iterable[Any]) -> list[Any]:
-        return self.pruner.prepare_data(data)
+        return list(self.pruner.prepare_data(data))
 
     def fit_pruner(self, data: list[Any], training: Training) -> None:
         """Train the pruner, unless it is trained already."""

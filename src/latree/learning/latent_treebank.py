@@ -10,9 +10,9 @@ the pair, and P(rare, f | t_x) P(w | rare, f) its probability where the word is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,17 +21,17 @@ from numpy.typing import NDArray
 
 from latree.arrays import NONE, Floats, Longs, ranges, starts
 from latree.files import compact
-from latree.inference.forest import Forest, Piece, assemble, from_trees, share
+from latree.inference.forest import Forest, Piece, assemble, share
 from latree.inference.forms.sparse import Sparse, with_entries
-from latree.inference.grammar import Grammar, tagged_words
+from latree.inference.grammar import Grammar
 from latree.inference.subtypes import Layout
 from latree.inference.trellis import chain_rules, gold_chain
 from latree.jit import kernel, lean_kernel
 from latree.learning.checkpoint import fingerprint
+from latree.learning.coded_trees import CodedTrees
 from latree.learning.on_disk import PiecesOnDisk, on_disk
 from latree.learning.shards import Shards
 from latree.lexicon.words import Lexicon
-from latree.text.binary import Node
 
 if TYPE_CHECKING:
     from latree.parallel import Jobs
@@ -52,25 +52,30 @@ class Entries:
     count: Floats  # tokens
 
 
-class EntryIndex:
-    """Numbers the entries of a treebank as they are met."""
+class Tokens(NamedTuple):
+    """The words of a treebank, end to end."""
 
-    def __init__(self, lexicon: Lexicon) -> None:
-        self.lexicon, self._entry = lexicon, cache(lexicon.entry)
-        self.number_of: dict[tuple[int, int, int, int], int] = {}
-        self.tokens: list[int] = []
+    words: Sequence[str]  # all that there are
+    word: Longs  # [tokens] among these
+    opens: NDArray[np.bool_]  # whether it is the first of its sentence
+    tag: Longs
+    fine: Longs  # number among the fine tags, or where there are none among the tags
 
-    def number(self, sentence: Sequence[tuple[str, int]], fine: Sequence[int] | None = None) -> list[int]:
-        """The entry of every (word, tag number) of a sentence, whose fine tags are given where there are any."""
-        behind = [tag for _, tag in sentence] if fine is None else fine
-        keys = [(behind[k], tag, *self._entry(word, k == 0)) for k, (word, tag) in enumerate(sentence)]
-        numbers = [self.number_of.setdefault(key, len(self.number_of)) for key in keys]
-        self.tokens += numbers
-        return numbers
-
-    def entries(self) -> Entries:
-        fine, tag, word, signature = np.array(list(self.number_of), np.int64).reshape(-1, 4).T.copy()
-        return Entries(fine, tag, word, signature, np.bincount(self.tokens, minlength=len(tag)).astype(np.float64))
+    def entries(self, lexicon: Lexicon) -> tuple[Longs, Entries]:
+        """The entry of every token, numbered as they are met, and what the entries are."""
+        forms, form = np.unique(2 * self.word + self.opens, return_inverse=True)
+        of_form = [lexicon.entry(self.words[code // 2], bool(code % 2)) for code in forms.tolist()]
+        number_of = {pair: k for k, pair in enumerate(dict.fromkeys(of_form))}
+        pair = np.array([number_of[pair] for pair in of_form], np.int64)[form]
+        key = (self.fine * (int(self.tag.max(initial=0)) + 1) + self.tag) * len(number_of) + pair
+        _, met, place, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
+        order = np.argsort(met)
+        number = np.empty(len(order), np.int64)
+        number[order] = np.arange(len(order))
+        first = met[order]
+        word, signature = np.array(list(number_of), np.int64).reshape(-1, 2)[pair[first]].T
+        tokens = count[order].astype(np.float64)
+        return number[place], Entries(self.fine[first], self.tag[first], word.copy(), signature.copy(), tokens)
 
 
 class Stretch(NamedTuple):
@@ -106,35 +111,39 @@ class LatentTreebank:
 
     @classmethod
     def of(
-        cls, grammar: Grammar, trees: Sequence[Node], lexicon: Lexicon, fine: Sequence[Sequence[int]] | None = None
+        cls, grammar: Grammar, trees: CodedTrees, lexicon: Lexicon, fine: Mapping[str, int] | None = None
     ) -> LatentTreebank:
-        """`lexicon` is that of the unsplit tags: it says which words are rare, and their classes; `fine` has the fine
-        tags of every tree's words, where there are any."""
-        index, tag_index = EntryIndex(lexicon), grammar.tag_index
-
-        def piece(number: int, tree: Node) -> Piece:
-            tagged = [(word, tag_index[symbol]) for word, symbol in tagged_words(tree)]
-            entries = index.number(tagged, None if fine is None else fine[number])
-            entry = [{grammar.first_tag + tag: k} for (_, tag), k in zip(tagged, entries, strict=True)]
-            return from_trees(grammar, [tree], entry)
-
-        return cls._of_pieces(grammar, (piece(number, tree) for number, tree in enumerate(trees)), index)
+        """`lexicon` is that of the unsplit tags: it says which words are rare, and their classes; `fine` has numbers
+        for the fine tags that stand behind the trees' own, if they do."""
+        tag = trees.tags(grammar)
+        behind = tag if fine is None else trees.fine_numbers(fine)
+        tokens = Tokens(trees.words, trees.word.astype(np.int64), trees.opens, tag, behind)
+        number, entries = tokens.entries(lexicon)
+        return cls._of_pieces(grammar, trees.pieces(grammar, number), entries, lexicon, len(number))
 
     @classmethod
     def of_tags(
-        cls, grammar: Grammar, sentences: Iterable[Sequence[tuple[str, int]]], lexicon: Lexicon
+        cls, grammar: Grammar, sentences: Sequence[Sequence[tuple[str, int]]], lexicon: Lexicon
     ) -> LatentTreebank:
         """Lay out (word, tag number) sentences of a bigram grammar."""
-        index, rules = EntryIndex(lexicon), chain_rules(grammar)
-        pieces = (gold_chain(rules, [tag for _, tag in one], index.number(one)) for one in sentences)
-        return cls._of_pieces(grammar, pieces, index)
+        words: dict[str, int] = {}
+        word = [words.setdefault(word, len(words)) for sentence in sentences for word, _ in sentence]
+        tag = np.array([tag for sentence in sentences for _, tag in sentence], np.int64)
+        first, rules = starts([len(sentence) for sentence in sentences]), chain_rules(grammar)
+        opens = np.zeros(len(word) + 1, np.bool_)
+        opens[first] = True
+        number, entries = Tokens(tuple(words), np.array(word, np.int64), opens[:-1], tag, tag).entries(lexicon)
+        places = pairwise(first.tolist())
+        pieces = (gold_chain(rules, tag[a:b].tolist(), number[a:b].tolist()) for a, b in places)
+        return cls._of_pieces(grammar, pieces, entries, lexicon, len(number))
 
     @classmethod
-    def _of_pieces(cls, grammar: Grammar, pieces: Iterator[Piece], index: EntryIndex) -> LatentTreebank:
-        kept = PiecesOnDisk.of(pieces)  # which has the index see all words
-        words = len(index.tokens)
-        shards = Shards(cut(kept, words), partial(Stretch.of, rules=len(grammar.rules)))
-        return cls(grammar, shards, index.entries(), index.lexicon.vocabulary, words)
+    def _of_pieces(
+        cls, grammar: Grammar, pieces: Iterator[Piece], entries: Entries, lexicon: Lexicon, words: int
+    ) -> LatentTreebank:
+        stretches = cut(PiecesOnDisk.of(pieces), words)
+        shards = Shards(stretches, partial(Stretch.of, rules=len(grammar.rules)))
+        return cls(grammar, shards, entries, lexicon.vocabulary, words)
 
     def opened(self, jobs: Jobs) -> LatentTreebank:
         """The same treebank with so many threads at work on it, or a cluster, whose `shards` are to be closed."""

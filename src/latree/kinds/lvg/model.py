@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,23 +15,23 @@ from latree.files import Arrays, Header, ModelFile, pack_sparse, part_of, unpack
 from latree.inference.decode import only
 from latree.inference.forest import Forest, thin
 from latree.inference.forms.sparse import Sparse, no_statistics, of_cells, sparse, with_words
-from latree.inference.grammar import count_rules
 from latree.inference.prune import FAST, Cascade
 from latree.inference.reading import Emissions
 from latree.inference.results import Parse
 from latree.inference.subtypes import MOST_SUBTYPES, Cells, ColumnMap, History, Layout, project
 from latree.inference.sweep import infer
 from latree.inference.viterbi import viterbi_edges
-from latree.kinds.fine_tags import FineTagger, FineTags
+from latree.kinds.fine_tags import NO_PARTS, FineTagger, FineTags
 from latree.kinds.lvg import LvgOptions
 from latree.kinds.lvg.smoothing import word_smoothing
 from latree.kinds.lvg.split_merge import Refined
 from latree.kinds.lvg.training import Rounds
 from latree.kinds.model import ForestModel
-from latree.kinds.parser import Parser, drained, tagged_sentences
+from latree.kinds.parser import Parser
 from latree.kinds.search import NOTHING, Trouble
 from latree.kinds.tagger import Tagger
 from latree.kinds.unsplit import without_subtypes
+from latree.learning.coded_trees import CodedTrees
 from latree.learning.latent_treebank import LatentTreebank
 from latree.learning.loop import Training, train
 from latree.learning.tag_bigrams import bigram_grammar, by_rule, code_tags, count_bigrams
@@ -214,25 +215,31 @@ class Lvg(Subtyped, Parser):
         found = without_subtypes(self, tokens) if trouble == NOTHING else None
         return super().stand_in(tokens, trouble) if found is None else found
 
-    def prepare_data(self, data: Iterable[Tree]) -> list[Node]:
-        """Tags that have parts are cut, the fine ones kept behind them."""
+    def prepare_data(self, data: Iterable[Tree]) -> Iterator[Node]:
+        """Clean trees and make them binary, one after the other; tags that have parts are cut, the fine ones kept
+        behind them."""
         trees = self._clean(data)
         if not hasattr(self, "grammar"):
-            tags = FineTags.of(trees, self.options.fine)
-            self._fine = None if tags is None else FineTagger(tags)
+            self._fine = None
+            if self.options.fine not in NO_PARTS:  # all tags must be seen before the first tree can be given
+                every = list(trees)
+                tags = FineTags.of(every, self.options.fine)
+                self._fine = None if tags is None else FineTagger(tags)
+                trees = iter(every)
         if self.fine is None:
-            return [self.binarization.apply(tree) for tree in drained(trees)]
-        return [self.fine.tags.binary(tree, self.binarization) for tree in drained(trees)]
+            return map(self.binarization.apply, trees)
+        return map(partial(self.fine.tags.binary, binarization=self.binarization), trees)
 
-    def learn(self, data: list[Node], training: Training) -> None:
-        self.grammar, counts = count_rules(data)
-        tagged, tags = tagged_sentences(self.grammar, data), len(self.grammar.tags)
+    def learn(self, data: Iterable[Node], training: Training) -> None:
+        trees = CodedTrees.of(data)
+        self.grammar, counts = trees.rules()
+        tagged, tags = trees.tagged(self.grammar), len(self.grammar.tags)
         unsplit = Lexicon.count(tagged, tags, self.options.unknown, self.options.lexicon)
-        numbers = None
         if self.fine is not None:
-            self._fine, numbers = self.fine.learned(data, unsplit), [self.fine.tags.numbers(tree) for tree in data]
-        treebank = LatentTreebank.of(self.grammar, data, unsplit, numbers)
-        del data, tagged, numbers  # EM goes by the treebank: trees would take many times its memory
+            self._fine = self.fine.learned(trees, unsplit)
+        numbers = None if self.fine is None else self.fine.tags.number
+        treebank = LatentTreebank.of(self.grammar, trees, unsplit, numbers)
+        del data, trees, tagged  # EM goes by the treebank
         train(Rounds(self, treebank, counts, unsplit), training, self.options.seed)
 
     @property

@@ -62,7 +62,7 @@ class Svs(Parser):
 
     def prepare_data(self, data: Iterable[Tree]) -> list[Node]:
         """Clean trees, and make them binary by their heads."""
-        cleaned = self._clean(data)
+        cleaned = list(self._clean(data))
         heads = self.options.heads or HeadRules.for_labels(node.label for tree in cleaned for node in tree.subtrees())
         sisters = self.options.horizontal
         self.binarization = HeadBinarization.of(cleaned, heads, self.options.least, sisters)  # type: ignore[assignment]

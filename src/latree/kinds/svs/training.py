@@ -34,6 +34,7 @@ from latree.kinds.svs.counts import (
 )
 from latree.kinds.svs.relational_clusters import Clustering, Clusters
 from latree.learning.checkpoint import Standing
+from latree.learning.coded_trees import CodedTrees
 from latree.learning.latent_treebank import LatentTreebank, LexicalLayout, Stretch
 from latree.learning.loop import Progress, Trainee, Training, Watch, check_climb
 from latree.learning.shards import Sum
@@ -119,7 +120,7 @@ class Concepts(Trainee):
     def __init__(self, model: Svs, data: list[Node], unsplit: Lexicon) -> None:
         """`unsplit` is the lexicon of tags without concepts."""
         self.model, self.options, self.unsplit = model, model.options, unsplit
-        self.treebank = LatentTreebank.of(model.grammar, data, unsplit)
+        self.treebank = LatentTreebank.of(model.grammar, CodedTrees.of(data), unsplit)
         model.headwords = Headwords.of(data, self.options.headwords)
         self.head_counts = count_heads(model.grammar, model.structure, data, model.headwords)
         concepts = self.options.clusters or self.head_counts.pairs.headwords
