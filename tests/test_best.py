@@ -94,13 +94,26 @@ def test_an_encoder_has_as_many_epochs_as_there_is_time_for(
     plan = ParserPlan([], seconds)
     done = after(plan)
     found = {step.trial.name: step.trial for step in plan.steps(done, ())}
-    assert ("context" in found) == (epochs is not None)
+    assert ("context 0" in found) == (epochs is not None)
     if epochs is not None:
-        trial = found["context"]
+        trial = found["context 0"]
         assert (trial.changes["epochs"], trial.pruner) == (epochs, "first")
         assert plan.expected(trial, done) <= 0.6 * seconds
     monkeypatch.setattr(Kind, "is_usable", False)
-    assert "context" not in {step.trial.name for step in plan.steps(done, ())}
+    assert not any(step.trial.kind == "neural" for step in plan.steps(done, ()))
+
+
+def test_encoders_alternate_with_vectors_and_take_as_long_as_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Kind, "is_usable", True)
+    plan = ParserPlan([], 6000.0)
+    done = after(plan, context_0=82.0, seed_1=79.0)
+    names = [step.trial.name for step in plan.steps(done, ())]
+    order = [names.index(name) for name in ("vectors 0", "context 0", "seed 1", "vectors 1", "context 1", "seed 2")]
+    assert order == sorted(order)
+    done["context 0"] = done["context 0"]._replace(seconds=77.0)
+    trial = next(step.trial for step in plan.steps(done, ()) if step.trial.name == "context 1")
+    assert trial.changes["seed"] == 1
+    assert plan.expected(trial, done) == 77.0
 
 
 def test_more_rounds_and_other_kinds_are_expected_to_take_longer() -> None:

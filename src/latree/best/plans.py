@@ -26,6 +26,7 @@ TIMES = {"gm-lveg": 3.0, "lvg-d": 4.0}  # of a grammar with ROUNDS: what a train
 ROUNDS = 4
 EPOCH = 2.5  # the same, of one pass of a neural encoder over the treebank
 FEWEST_EPOCHS, MOST_EPOCHS = 8, 25  # of an encoder that begins without knowing anything
+MOST_ENCODERS = 3
 CONTEXT_SHARE = 0.6  # of all the time, that an encoder may have
 GROWTH = 1.6  # of a round's time over that of the one before
 FIRST_SHARE, SETTINGS_SHARE = 0.5, 0.3  # of all the time, by which the first trial and those of settings must be done
@@ -99,7 +100,7 @@ class ParserPlan(Plan):
 
     def _others(self, done: Done) -> list[Trial]:
         """Vectors first, whose pruner has a say in what they choose, and words in context; then pairs of a grammar and
-        vectors for it."""
+        vectors for it, and the same words in context by another encoder."""
         seeds, shared = self._seeds(done), self._shared(done) | {"spans": True}
         shared.pop("merge_fraction", None)  # of the grammar with subtypes alone
 
@@ -107,29 +108,31 @@ class ParserPlan(Plan):
             ready = pruner in done
             return [Trial(f"{name} {number}", kind, shared | {"seed": number}, pruner=pruner)] if ready else []
 
-        others = on("gm-lveg", "vectors", 0, self.chosen(done).trial.name) + self._in_context(done)
+        encoders = self._in_context(done)
+        others = on("gm-lveg", "vectors", 0, self.chosen(done).trial.name) + encoders[:1]
         for number, seed in enumerate(seeds, start=1):
-            others += [seed, *on("gm-lveg", "vectors", number, seed.name)]
+            others += [seed, *on("gm-lveg", "vectors", number, seed.name), *encoders[number : number + 1]]
             if number == 2:
                 others += on("lvg-d", "weights", 1, seeds[0].name)
         return others
 
     def _in_context(self, done: Done) -> list[Trial]:
-        """A neural encoder, where the library for it is and the time is enough.
+        """Neural encoders, where the library for them is and the time is enough for one.
 
-        Its steps get shorter over all of its epochs, so that their number must be known before the first.
+        Their steps get shorter over all of their epochs, so that the number of these must be known before the first.
         """
         epochs = int(CONTEXT_SHARE * self.seconds / (EPOCH * self._grammar_seconds(ROUNDS, done)))
         if epochs < FEWEST_EPOCHS or not kind_named("neural").is_usable:
             return []
-        changes = {"epochs": min(epochs, MOST_EPOCHS)}
-        return [Trial("context", "neural", changes, pruner=self.chosen(done).trial.name)]
+        changes, pruner = {"epochs": min(epochs, MOST_EPOCHS)}, self.chosen(done).trial.name
+        return [Trial(f"context {n}", "neural", changes | {"seed": n}, pruner=pruner) for n in range(MOST_ENCODERS)]
 
     def expected(self, trial: Trial, done: Done) -> float:
         if self.first.name not in done:
             return 0.0
         if trial.kind == "neural":
-            return float(trial.changes["epochs"] * EPOCH * self._grammar_seconds(ROUNDS, done))
+            taken = max((one.seconds for one in done.values() if one.trial.kind == "neural"), default=0.0)
+            return taken or float(trial.changes["epochs"] * EPOCH * self._grammar_seconds(ROUNDS, done))
         if trial.kind in TIMES:  # these have something to show after every step
             return TIMES[trial.kind] * self._grammar_seconds(ROUNDS, done)
         return self._grammar_seconds(trial.changes["rounds"], done)

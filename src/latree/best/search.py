@@ -90,10 +90,11 @@ class BestModelSearch:
         return share * self.seconds - self.elapsed - self._rest()
 
     def _rest(self) -> float:
-        """Seconds that choosing will take: products of two, three and more are scored, seldom of more than LIKELY."""
-        most = len(self.plan.members(self.done)) + 1 if self.done and self.task.column is None else 1
-        scoring = max((one.scoring for one in self.done.values()), default=0.0)
-        return scoring * sum(min(size, LIKELY) for size in range(1, most + 1)) / self.workers
+        """Seconds that choosing will take, another member included: products of two, three and more are scored, seldom
+        of more than LIKELY, in the worst case always with those that take longest."""
+        members = self.plan.members(self.done) if self.done and self.task.column is None else []
+        each = sorted((one.scoring for one in members), reverse=True)
+        return sum(sum(each[:LIKELY]) for _ in each) / self.workers
 
     def _finish(self) -> None:
         """Wait until one of the trials ends, and take in what came of it."""
