@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from latree import Tree
-from latree.inference.forest import Piece, from_trees
+from latree.inference.forest import Piece, UnknownRuleError, from_trees
 from latree.inference.grammar import Grammar, count_rules, tagged_words
 from latree.kinds.parser import tagged_sentences
 from latree.learning import coded_trees
@@ -96,3 +96,13 @@ def test_entries_are_numbered_as_they_are_met(trees: list[Tree], rare: int) -> N
     columns = (entries.fine, entries.tag, entries.word, entries.signature)
     assert list(zip(*(column.tolist() for column in columns), strict=True)) == list(met)
     assert entries.count.tolist() == np.bincount(expected).tolist()
+
+
+@pytest.mark.parametrize(
+    ("other", "message"), [("(R (A (T x) (U y)))", "no rule A -> T U"), ("(R (A (V x)))", "no rule has V")]
+)
+def test_what_another_grammar_does_not_have_is_told(other: str, message: str) -> None:
+    nodes = [Binarization().apply(Tree.read(text)) for text in ("(R (A (T x)))", "(R (U y))")]
+    grammar, _ = CodedTrees.of(nodes).rules()
+    with pytest.raises(UnknownRuleError, match=f"^{message}$"):
+        list(CodedTrees.of([Binarization().apply(Tree.read(other))]).pieces(grammar, np.zeros(2, np.int64)))

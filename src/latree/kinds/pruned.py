@@ -18,7 +18,7 @@ import numpy as np
 from latree.arrays import Floats, Longs
 from latree.errors import LatreeError
 from latree.files import Arrays, Header, ModelFile, part_of
-from latree.inference.forest import Forest, Piece, UnknownRuleError, from_trees, thin
+from latree.inference.forest import Forest, Piece, UnknownRuleError, thin
 from latree.inference.grammar import inner_nodes, tagged_words
 from latree.inference.pooled import Posteriors
 from latree.inference.potentials import NO_POTENTIALS, Potentials
@@ -34,6 +34,7 @@ from latree.kinds.parser import Parser
 from latree.kinds.registry import from_state
 from latree.kinds.search import Trouble
 from latree.kinds.tagger import Tagger
+from latree.learning.coded_trees import CodedTrees
 from latree.learning.loop import Training
 from latree.lexicon.lexical_rules import LexicalRules
 from latree.text.binary import Node
@@ -232,16 +233,18 @@ class PrunedParser(PrunedModel, Parser):
             yield "\n".join([*map(repr, inner_nodes(tree)), *(word for word, _ in tagged_words(tree)), ""])
 
     def examples(self, data: list[Node]) -> list[Example]:
-        grammar = self.grammar
-        tags, number, examples = len(grammar.tags), grammar.tag_index, []
-        for node in data:
-            words, symbols = zip(*tagged_words(node), strict=True)
-            entry = [{grammar.first_tag + t: i * tags + t for t in range(tags)} for i in range(len(words))]
-            try:
-                gold = from_trees(grammar, [node], entry, len(words) * tags)
-            except UnknownRuleError as error:
-                raise LatreeError(f"the pruner was trained on another treebank: {error}") from None
-            examples.append(Example(words, [number[symbol] for symbol in symbols], partial(_itself, gold)))
+        trees, tags = CodedTrees.of(data), len(self.grammar.tags)
+        first = trees.token_tree
+        place = np.arange(first[-1]) - np.repeat(first[:-1], np.diff(first))
+        try:
+            pieces = list(trees.pieces(self.grammar, place * tags + trees.tags(self.grammar)))
+        except UnknownRuleError as error:
+            raise LatreeError(f"the pruner was trained on another treebank: {error}") from None
+        examples = []
+        for sentence, piece in zip(trees.tagged(self.grammar), pieces, strict=True):
+            words, numbers = zip(*sentence, strict=True)
+            gold = piece._replace(entries=len(words) * tags)
+            examples.append(Example(words, list(numbers), partial(_itself, gold)))
         return examples
 
     def adopt(self, pruner: Parser) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latree.arrays import NONE, Ints, Longs, starts
-from latree.inference.forest import Piece
+from latree.inference.forest import Piece, UnknownRuleError
 from latree.inference.grammar import Grammar, RuleCounts, number_rules
 from latree.jit import lean_kernel
 from latree.text.binary import Node, Symbol
@@ -127,23 +127,27 @@ class CodedTrees(Iterable[Node]):
         return self.symbols[parent], self.symbols[left], None if right == 0 else self.symbols[right - 1]
 
     def pieces(self, grammar: Grammar, entry: Longs) -> Iterator[Piece]:
-        """The trees as forests, given the lexical entry of every token, as `from_trees` lays out one tree."""
+        """The trees as forests, given the lexical entry of every token, as `from_trees` lays out one tree.
+
+        A rule that the grammar does not have is an `UnknownRuleError`.
+        """
         number, token = self._numbers(grammar), 0
-        parent, left, right = grammar.rules.T.astype(np.int64)
-        known = _rule_codes(parent, left, right, len(grammar.symbols))
-        order = np.argsort(known)
-        for one in self._blocks():
-            block = one._replace(symbol=number[one.symbol])
+        for block in self._blocks():
+            codes, place = np.unique(block.rules(len(self.symbols)), return_inverse=True)
+            known = [_rule_number(grammar, *self._rule(code)) for code in codes.tolist()]
             inner = block.left != NONE
             rule = np.empty(len(inner), np.int64)
-            rule[inner] = order[np.searchsorted(known, block.rules(len(grammar.symbols)), sorter=order)]
+            rule[inner] = np.array(known, np.int64)[place]
             tokens = len(inner) - int(inner.sum())
             rule[~inner] = len(grammar.rules) + entry[token : token + tokens]
             token += tokens
-            yield from block.pieces(rule)
+            yield from block._replace(symbol=number[block.symbol]).pieces(rule)
 
     def _numbers(self, grammar: Grammar) -> Longs:
         """A grammar's numbers of the symbols."""
+        unknown = next((symbol for symbol in self.symbols if symbol not in grammar.index), None)
+        if unknown is not None:
+            raise UnknownRuleError(f"no rule has {unknown}")
         return np.array([grammar.index[symbol] for symbol in self.symbols], np.int64)
 
     def _blocks(self) -> Iterator[Block]:
@@ -167,9 +171,11 @@ def _children_first(tree: Node) -> Sequence[Node]:
     return nodes
 
 
-def _rule_codes(parent: Longs, left: Longs, right: Longs, symbols: int) -> Longs:
-    """A number for every rule; a unary one has NONE on the right."""
-    return (parent * symbols + left) * (symbols + 1) + right + 1
+def _rule_number(grammar: Grammar, parent: Symbol, left: Symbol, right: Symbol | None) -> int:
+    row = grammar.index[parent], grammar.index[left], NONE if right is None else grammar.index[right]
+    if row not in grammar.rule_index:
+        raise UnknownRuleError(f"no rule {parent} -> {left} {right or ''}".rstrip())
+    return grammar.rule_index[row]
 
 
 class Block(NamedTuple):
@@ -190,12 +196,11 @@ class Block(NamedTuple):
         return cls(symbol, left, right, first, width, steps, start)
 
     def rules(self, symbols: int) -> Longs:
-        """The codes of the rules under all nodes but tags."""
+        """A number for the rule under every node but tags, of so many symbols."""
         inner = self.left != NONE
         left, right = self.left[inner], self.right[inner]
-        return _rule_codes(
-            self.symbol[inner], self.symbol[left], np.where(right == NONE, NONE, self.symbol[right]), symbols
-        )
+        last = np.where(right == NONE, 0, self.symbol[right] + 1)
+        return np.asarray((self.symbol[inner] * symbols + self.symbol[left]) * (symbols + 1) + last)
 
     @property
     def longest_chain(self) -> int:
