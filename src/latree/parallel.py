@@ -16,6 +16,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import cached_property
+from importlib import import_module
 from itertools import starmap
 from multiprocessing import resource_tracker
 from threading import Thread
@@ -55,8 +56,11 @@ class Processes:
         self._executor = ProcessPoolExecutor(workers, context, _set_up, (make, arguments))
 
     def submit(self, function: Callable[..., Result], arguments: tuple[Any, ...]) -> Future[Result]:
+        return self._submit(_call, function, arguments)
+
+    def _submit(self, function: Callable[..., Result], *arguments: Any) -> Future[Result]:
         with interrupts_held():
-            return self._executor.submit(_call, function, arguments)
+            return self._executor.submit(function, *arguments)
 
     def shutdown(self) -> None:
         self._executor.shutdown()
@@ -65,6 +69,42 @@ class Processes:
         for worker in list((self._executor._processes or {}).values()):
             worker.terminate()
         self._executor.shutdown(wait=True, cancel_futures=True)
+
+
+class ProcessAhead(Processes):
+    """A process that is started before it is known what it will keep, and imports a module meanwhile."""
+
+    def __init__(self, module: str) -> None:
+        super().__init__(1, tuple, ())
+        self._submit(import_module, module)
+
+    def keep(self, make: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        """Have it keep what `make(*arguments)` gives, and nothing else."""
+        self._submit(_keep, make, arguments)
+
+
+class JobsAhead(int):
+    """A number of jobs, some of whose processes were started already."""
+
+    ready: list[ProcessAhead]
+
+
+@contextmanager
+def started_ahead(jobs: Jobs, most: int, module: str) -> Iterator[Jobs]:
+    """Have at most so many processes begin, and import a module, while this one makes ready what they will work on.
+
+    The jobs that come of it are to be used in the place of those given; processes that nobody took are ended.
+    """
+    if not isinstance(jobs, int):  # a cluster has processes that wait
+        yield jobs
+        return
+    ahead = JobsAhead(jobs)
+    ahead.ready = [ProcessAhead(module) for _ in range(1, min(jobs, most))]
+    try:
+        yield ahead
+    finally:
+        for process in ahead.ready:
+            process.stop()
 
 
 class Here:
@@ -179,8 +219,15 @@ class Residents:
                 return Actors(jobs, 1, make, arguments)
             if number == 0:
                 return Here(make, arguments)
-            return Threaded(make, arguments) if threads else Processes(1, make, arguments)
+            if threads:
+                return Threaded(make, arguments)
+            if not ahead:
+                return Processes(1, make, arguments)
+            process = ahead.pop()
+            process.keep(make, arguments)
+            return process
 
+        ahead = jobs.ready if isinstance(jobs, JobsAhead) else []
         self._workers = list(starmap(worker, enumerate(each)))
 
     def call(self, function: Callable[..., Result], *arguments: Any) -> list[Result]:
@@ -205,8 +252,12 @@ class Residents:
 
 
 def _set_up(make: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    global _state
     Thread(target=_end_with_parent, daemon=True).start()
+    _keep(make, arguments)
+
+
+def _keep(make: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    global _state
     _state = make(*arguments)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,15 +39,30 @@ class GradientTrainee(Trainee):
         self.model.fit_pruner(self.data, training.inside("pruner"))
         self.model.adopt(self.model.pruner)
         training.announce(PRUNING)
-        self.start(self.model.examples(self.data), rng)
-        self.open(training.jobs)
+        with self._started_ahead(training.jobs) as jobs:
+            self.start(self.model.examples(self.data), rng)
+            self.open(jobs)
 
     def resume(self, standing: Standing, training: Training) -> None:
         self.model.restore(standing.header, standing.model)
         self.model.prepare()
         training.announce(PRUNING)
-        self.go_on(self.model.examples(self.data), standing.arrays)
-        self.open(training.jobs)
+        with self._started_ahead(training.jobs) as jobs:
+            self.go_on(self.model.examples(self.data), standing.arrays)
+            self.open(jobs)
+
+    @property
+    def most_processes(self) -> int:
+        """How many can share the work."""
+        return 1
+
+    def _started_ahead(self, jobs: Jobs) -> AbstractContextManager[Jobs]:
+        """Have processes begin, which takes a second, while this one lays out what they will work on."""
+        if jobs == 1 or self.most_processes == 1:
+            return nullcontext(jobs)
+        from latree.parallel import started_ahead  # takes time to import, which training by one process does without
+
+        return started_ahead(jobs, self.most_processes, type(self).__module__)
 
     def choose_joint(self, score: Score | None, best: float) -> None:
         """At the end, decide together with the pruner where held-out data say that this is better than the best alone;

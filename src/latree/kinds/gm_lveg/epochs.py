@@ -60,6 +60,10 @@ class Epochs(GradientTrainee):
         objective = objective_of(model.options.generative, model.normaliser)
         return Learner(model.components, weights, model.options, objective)
 
+    @property
+    def most_processes(self) -> int:
+        return self.model.options.parts
+
     def open(self, jobs: Jobs) -> None:
         self.batches = Batches(self.model, self.examples, jobs)
         self.batches.rows(self.learner.mirror)

@@ -29,7 +29,7 @@ from latree.kinds.lvg_d.start import grown, split_ports
 from latree.learning.adam import Adam
 from latree.learning.loop import Progress, Score, Watch
 from latree.learning.owlqn import OwlQn
-from latree.learning.shards import Shards, Sum, deal
+from latree.learning.shards import SHARDS, Shards, Sum, deal
 from latree.lexicon.lexical_rules import LexicalRules
 
 if TYPE_CHECKING:
@@ -179,6 +179,10 @@ class Legs(GradientTrainee):
         features = model.find_spans(examples)
         model.delta = np.append(model.delta, np.zeros(len(features.key)))
         model.model = model.structure(model.size)
+
+    @property
+    def most_processes(self) -> int:
+        return SHARDS
 
     def open(self, jobs: Jobs) -> None:
         self.model.prepare()
