@@ -10,7 +10,7 @@ import pytest
 from latree import load
 from latree.best.plans import MARGIN, ParserPlan, Step, TaggerPlan
 from latree.best.search import BestModelSearch
-from latree.best.trials import Outcome, Trial
+from latree.best.trials import Outcome, Task, Trial, make
 from latree.data import toy
 from latree.kinds.registry import Kind
 from latree.text.tree import Tree
@@ -68,6 +68,12 @@ def test_members_wait_for_settings_that_are_tried() -> None:
     assert not [step for step in steps if step.trial.name.startswith("seed")]
     steps = list(plan.steps(after(plan, seed_1=79.0), []))  # and settings come no more when members were begun
     assert not [step for step in steps if step.trial.name == "parents"]
+
+
+def test_seeds_are_counted_from_one_that_is_given() -> None:
+    task, other = (Task((), "", Path("trials"), seed=seed) for seed in (0, 20))
+    for trial, seed in ((Trial("first", "lvg"), 0), (Trial("seed 3", "lvg", {"seed": 3}), 3)):
+        assert [make(trial, one).options.seed for one in (task, other)] == [seed, seed + 20]
 
 
 def test_what_prunes_is_there_before() -> None:

@@ -36,6 +36,7 @@ class Task:
     form: Format | None = None  # of the files; else by their names
     column: Column | None = None  # of tagged sentences that a tagger learns; None: trees, and a parser
     labels: LabelRules = PRESETS["penn"]
+    seed: int = 0  # that those of trials are counted from
 
     @cached_property
     def fingerprint(self) -> str:
@@ -57,7 +58,8 @@ class Trial:
 
     def identity(self, task: Task) -> str:
         """What makes a model one of this trial."""
-        parts = [self.kind, dict(self.changes), self.pruner, task.labels.to_json(), task.column, task.fingerprint]
+        changes = dict(self.changes) | {"from seed": task.seed}
+        parts = [self.kind, changes, self.pruner, task.labels.to_json(), task.column, task.fingerprint]
         return fingerprint([json.dumps(parts, sort_keys=True).encode()])
 
 
@@ -129,6 +131,7 @@ def make(trial: Trial, task: Task) -> Any:
     common: dict[tuple[str, ...], Any] = {("column",): task.column} if tags else {("labels",): task.labels}
     changes = {tuple(name.split(".")): value for name, value in trial.changes.items()}
     options = changed(start, common | changes)
+    options = changed(options, {("seed",): options.seed + task.seed})
     pruner = {} if trial.pruner is None else {"pruner": load(Trial(trial.pruner, "").file(task.folder))}
     name = f"{trial.kind}{TAGGER}" if tags and kind.parser is not None else trial.kind
     return model_class(name)(options, **pruner)

@@ -20,6 +20,7 @@ def train_best(
     output: Path,
     dev: str,
     minutes: float,
+    seed: int,
     jobs: Jobs,
     form: Format | None,
     column: Column | None,
@@ -35,7 +36,7 @@ def train_best(
     if folder.exists() and not resume:
         shutil.rmtree(folder)
     learned = training.choose_column(treebank, form, column) if tags else None
-    task = Task(tuple(treebank), dev, folder, form, learned, LabelRules.named(labels))
+    task = Task(tuple(treebank), dev, folder, form, learned, LabelRules.named(labels), seed)
     tell = (lambda message: None) if quiet else note
     with common.telling_of_compilation(quiet), interrupts_plain():
         search = BestModelSearch(task, jobs, 60 * minutes, tell)

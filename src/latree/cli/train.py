@@ -113,6 +113,7 @@ _NEEDED_DEV = typer.Option(
     ..., "--dev", metavar="FILE", help="Trees or tagged sentences kept apart, which decide what is best."
 )
 _MINUTES = typer.Option(10.0, "--minutes", min=0.1, metavar="M", help="How long it may take.")
+_FROM_SEED = typer.Option(0, "--seed", min=0, metavar="S", help="What the seeds of all trials are counted from.")
 _LABELS = typer.Option(
     "penn", "--labels", metavar="NAME", help="How the treebank's labels are read, as for other kinds of parsers."
 )
@@ -133,6 +134,7 @@ def best(
     output: Path = _OUTPUT,
     dev: str = _NEEDED_DEV,
     minutes: float = _MINUTES,
+    seed: int = _FROM_SEED,
     jobs: int = typer.Option(1, "--jobs", min=1, metavar="N", help="Trials that go on side by side."),
     cluster: str | None = _BEST_CLUSTER,
     form: Format | None = common.TREEBANK_FORMAT,
@@ -153,7 +155,7 @@ def best(
     if column is not None and not tags:
         raise typer.BadParameter("--column is for taggers; a parser has no use for it")
     workers = common.workers(jobs, cluster)
-    train_best(treebank, output, dev, minutes, workers, form, column, labels, resume, quiet, tags)
+    train_best(treebank, output, dev, minutes, seed, workers, form, column, labels, resume, quiet, tags)
 
 
 # -- what is checked before the training, and not after
