@@ -9,7 +9,8 @@ train`.  An `lvg` that was trained prunes for the kinds behind it.  Prints, as s
 match / tags of a part by each, a row a treebank, seed, part and parser, with the CPU seconds of training, the widths of
 all categories together (subtypes or concepts) and the sentences that are parsed and scored a CPU second; then tables of
 their means, F1 with its deviation over the seeds.  `--rows` makes the tables of rows that were printed before, by
-however many runs.  Below each: on how many treebanks a parser is above the `lvg` of the same seeds, and by how much.
+however many runs.  Below each: on how many treebanks a parser is above the `lvg` of the same seeds (the first parser
+where there is none), and by how much.
 What is trained by gradient, or for as many rounds as help (`rounds=auto`), is as it was best on the first 500 sentences
 of dev.  Several recipes of one kind, such as "lvg rounds=4" and "lvg rounds=4 fine=auto", have a column each.
 """
@@ -35,6 +36,8 @@ KINDS = ("lvg rounds=4", "gm-lveg spans=true", "lvg-d spans=true", "cvg folds=1"
 CHOSEN_BY = 500  # sentences of dev, for what is trained by gradient
 DEFAULT = "penn"
 BASE = "lvg"  # prunes for others, which are compared with it
+NAMES = "treebank", "seed", "part", "parser", "F1 / exact / tags", "training CPU s", "subtypes", "sentences a CPU s"
+COLUMNS = f"| {' | '.join(NAMES)} |\n{'|---' * len(NAMES)}|"
 
 Figures = tuple[float, float, float]
 Row = tuple[str, int, str, str, Figures]  # treebank, seed, part, parser
@@ -72,32 +75,37 @@ def chosen_by(model: Any, directory: Path) -> Training:
     return Training(score=lambda one: score(one, gold).f1)
 
 
-def rows(model: Any, directory: Path) -> Iterator[tuple[str, str, Figures, float]]:
-    """What a model has by itself and together with its pruner, by part and name, and sentences a CPU second."""
-    own = [(name, one) for name, one in members(model) if one is not getattr(model, "pruner", None)]
+def scored_parts(model: Any, directory: Path) -> Iterator[tuple[str, Figures, float]]:
+    """What a model has on each part that is there, and the sentences that are parsed and scored a CPU second."""
     for part in ("dev", "test"):
         if (directory / f"{part}.mrg").exists():
             gold = read_part(directory, part, model)
-            for name, one in own:
-                start = time.process_time()
-                found = score(one, gold)
-                rate = len(gold) / (time.process_time() - start)
-                yield part, name, (found.f1_strict, found.exact_strict, found.tags), rate
+            start = time.process_time()
+            found = score(model, gold)
+            rate = len(gold) / (time.process_time() - start)
+            yield part, (found.f1_strict, found.exact_strict, found.tags), rate
 
 
-def print_rows(directory: Path, options: argparse.Namespace, labels: str) -> Iterator[Row]:
-    """Train and score, printing each row as soon as it is known."""
+def rows(directory: Path, options: argparse.Namespace, labels: str) -> Iterator[Row]:
+    """Train and score, a model by itself and together with its pruner; print each row as soon as it is known."""
     for seed in options.seeds:
         for model, recipe, seconds in trained(options, directory, seed, labels):
             widths = model.subtype_counts()
-            width = "" if widths is None else int(widths.sum())
+            width = "" if widths is None else str(widths.sum())
             several = sum(other.split()[0] == model.kind for other in options.kinds) > 1
-            for part, own_name, figures, rate in rows(model, directory):
-                name = own_name.replace(model.kind, recipe, 1) if several else own_name
-                told = " / ".join(f"{figure:.2f}" for figure in figures)
-                made = f"{directory.name} | {seed} | {part} | {name} | {told} | {seconds:.0f} | {width}"
-                print(f"| {made} | {rate:.0f} |", flush=True)
-                yield directory.name, seed, part, name, figures
+            for own_name, one in members(model):
+                if one is not getattr(model, "pruner", None):
+                    name = own_name.replace(model.kind, recipe, 1) if several else own_name
+                    for part, figures, rate in scored_parts(one, directory):
+                        yield tell_row((directory.name, seed, part, name, figures), seconds, width, rate)
+
+
+def tell_row(row: Row, seconds: float, made_of: str, rate: float) -> Row:
+    """Print a row; it is also what is returned."""
+    treebank, seed, part, name, figures = row
+    told = " / ".join(f"{figure:.2f}" for figure in figures)
+    print(f"| {treebank} | {seed} | {part} | {name} | {told} | {seconds:.0f} | {made_of} | {rate:.0f} |", flush=True)
+    return row
 
 
 def read_rows(path: Path) -> Iterator[Row]:
@@ -127,7 +135,7 @@ def print_table(part: str, cells: Cells) -> None:
         print(f"| {treebank} | {' | '.join(mean_of(cells[treebank, name]) for name in names)} |")
     means = (np.mean([f1_of(cells[treebank, name]) for treebank in treebanks]) for name in names)
     print(f"| mean of {len(treebanks)} | {' | '.join(f'{mean:.2f}' for mean in means)} |\n")
-    base = next((name for name in names if name.split()[0] == BASE), BASE)
+    base = next((name for name in names if name.split()[0] == BASE), names[0])
     for name in names:
         pairs = [(cells[treebank, name], cells[treebank, base]) for treebank in treebanks]
         gains = [gain_of(mine, theirs) for mine, theirs in pairs if mine.keys() & theirs.keys()]
@@ -157,22 +165,30 @@ def mean_of(by_seed: BySeed) -> str:
     return f"{f1_of(by_seed):.2f}{spread} / {exact:.2f} / {tags:.2f}"
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="Print scores of several kinds of parsers on several treebanks.")
+def arguments_of(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> argparse.Namespace:
+    """What a user says, with the options that every table of treebanks has."""
     parser.add_argument("directories", nargs="*", type=Path)
     parser.add_argument("--rows", nargs="+", type=Path, help="print tables of what these runs printed")
-    parser.add_argument("--kinds", nargs="*", default=KINDS, help="each with its options, as NAME=VALUE")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     parser.add_argument("--labels", nargs="*", default=[], help="label presets, as SET=PRESET")
-    options = parser.parse_args(arguments)
+    return parser.parse_args(arguments)
+
+
+def labelled(options: argparse.Namespace) -> Iterator[tuple[Path, str]]:
+    """Each treebank with its label preset."""
+    presets = dict(pair.split("=") for pair in options.labels)
+    return ((directory, presets.get(directory.name, DEFAULT)) for directory in options.directories)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Print scores of several kinds of parsers on several treebanks.")
+    parser.add_argument("--kinds", nargs="*", default=KINDS, help="each with its options, as NAME=VALUE")
+    options = arguments_of(parser, arguments)
     if options.rows:
         print_tables(row for path in options.rows for row in read_rows(path))
         return
-    presets = dict(pair.split("=") for pair in options.labels)
-    print("| treebank | seed | part | parser | F1 / exact / tags | training CPU s | subtypes | sentences a CPU s |")
-    print("|---" * 8 + "|")
-    trials = ((directory, presets.get(directory.name, DEFAULT)) for directory in options.directories)
-    print_tables(row for directory, labels in trials for row in print_rows(directory, options, labels))
+    print(COLUMNS)
+    print_tables(row for directory, labels in labelled(options) for row in rows(directory, options, labels))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bench import bulk, generative, kinds, lveg_sweep, parsing, ranking, reading, svs, tagging
+from bench import best, bulk, generative, kinds, lveg_sweep, parsing, ranking, reading, svs, tagging
 
 from latree.data import toy
 from latree.text.formats import read_trees
@@ -107,6 +107,16 @@ def test_several_kinds_on_a_treebank(treebank: Path, tmp_path: Path, capsys: pyt
     both, _ = tables(capsys.readouterr().out)
     assert both[0] == ["dev", "`lvg`", "`cvg`", "`pcfg`"]
     assert both[2][:3] == dev[2][:3]
+
+
+def test_the_best_in_a_given_time(treebank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    best.main([str(treebank), "--minutes", "0.01", "--seeds", "0", "1"])
+    rows, dev, _ = tables(capsys.readouterr().out)
+    assert [row[1:4] for row in rows[2:]] == [
+        [seed, part, name] for seed in "01" for name in ("first", "best") for part in ("dev", "test")
+    ]
+    assert dev[0] == ["dev", "`first`", "`best`"]
+    assert all(row[6] == "first" for row in rows[2:] if row[3] == "best")  # there was no time for another
 
 
 @pytest.mark.parametrize(("kind", "columns"), [("lvg", ["n = 1", "n = 2"]), ("gm-lveg", ["diagonal", "spherical"])])
