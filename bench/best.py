@@ -12,6 +12,7 @@ second.  Time is what limits this search: nothing else should run.
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -29,7 +30,7 @@ def rows(directory: Path, seed: int, labels: str, options: argparse.Namespace, f
     """Search in a folder for what is best for a treebank, and score it and the first trial."""
     train, dev = (next(str(path) for path in part_paths(directory, part) if path.exists()) for part in ("train", "dev"))
     task = Task((train,), dev, folder, labels=LabelRules.named(labels), seed=seed)
-    search = BestModelSearch(task, options.jobs, 60 * options.minutes, lambda message: print(f"    {message}"))
+    search = BestModelSearch(task, options.jobs, 60 * options.minutes, tell)
     best = search.run()
     taken, first = search.elapsed, search.done[ParserPlan.first.name]
     names = ", ".join(best.training["members"])
@@ -39,6 +40,11 @@ def rows(directory: Path, seed: int, labels: str, options: argparse.Namespace, f
     ):
         for part, figures, rate in scored_parts(model, directory):
             yield tell_row((directory.name, seed, part, name, figures), seconds, of, rate)
+
+
+def tell(message: str) -> None:
+    """What the search says; it is no part of the table."""
+    print(message, file=sys.stderr, flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -32,6 +32,11 @@ def tables(text: str) -> list[list[list[str]]]:
     return [[[cell.strip() for cell in line.strip("|").split("|")] for line in one.splitlines()] for one in blocks]
 
 
+def figures(cell: str) -> list[float]:
+    """The numbers of a cell."""
+    return [float(number) for number in re.findall(r"[\d.]+", cell)]
+
+
 def test_generative_and_discriminative_mixtures(treebank: Path, capsys: pytest.CaptureFixture[str]) -> None:
     generative.main([str(treebank), "rounds=1", "epochs=1", "dim=2", "--weights", "0", "0.5", "--seeds", "1"])
     (table,) = tables(capsys.readouterr().out)
@@ -106,7 +111,8 @@ def test_several_kinds_on_a_treebank(treebank: Path, tmp_path: Path, capsys: pyt
     kinds.main(["--rows", str(tmp_path / "first.md"), str(tmp_path / "second.md")])
     both, _ = tables(capsys.readouterr().out)
     assert both[0] == ["dev", "`lvg`", "`cvg`", "`pcfg`"]
-    assert both[2][:3] == dev[2][:3]
+    for once, again in zip(dev[2][1:], both[2][1:3], strict=True):  # rows have two digits, so that means may differ
+        assert figures(again) == pytest.approx(figures(once), abs=0.011)
 
 
 def test_the_best_in_a_given_time(treebank: Path, capsys: pytest.CaptureFixture[str]) -> None:
