@@ -72,7 +72,7 @@ def chosen_by(model: Any, directory: Path) -> Training:
     if not is_scored(model):
         return Training()
     gold = read_part(directory, "dev", model)[:CHOSEN_BY]
-    return Training(score=lambda one: score(one, gold).f1)
+    return Training(score=lambda one: score(one, gold).f1_strict)
 
 
 def scored_parts(model: Any, directory: Path) -> Iterator[tuple[str, Figures, float]]:

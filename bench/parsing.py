@@ -122,7 +122,7 @@ def fit(model: Any, directory: Path, train: Trees) -> Any:
     """Train a model; what is trained by gradient is kept as it was best on dev."""
     dev = read_part(directory, "dev", model)
     by_gradient = hasattr(model, "pruner")  # others are not chosen by a score, and scoring takes time
-    return model.fit(train, Training(score=(lambda one: score(one, dev).f1) if by_gradient else None))
+    return model.fit(train, Training(score=(lambda one: score(one, dev).f1_strict) if by_gradient else None))
 
 
 def print_table(options: argparse.Namespace, train: Trees) -> None:

@@ -39,7 +39,7 @@ class BestModelSearch:
 
     @property
     def figure(self) -> str:
-        return "F1" if self.task.column is None else "tags"
+        return "strict F1" if self.task.column is None else "tags"
 
     def line(self) -> str:
         """What goes on, for people who wait."""

@@ -67,7 +67,7 @@ class Outcome(NamedTuple):
     """What came of a trial."""
 
     trial: Trial
-    score: float  # F1 or tokens on a sample of dev, in per cent
+    score: float  # strict F1 or tokens on a sample of dev, in per cent
     seconds: float  # of the training
     scoring: float  # seconds of one scoring
     steps: Header  # of a training whose best step is kept: its scores
@@ -87,7 +87,7 @@ class Data:
         return read_trees(path) if task.column is None else read_tagged(path, task.column, task.form)
 
     def score(self, model: Any, jobs: Jobs = 1) -> float:
-        """F1 or token accuracy on the sample, in per cent; a parse that failed has no brackets."""
+        """Strict F1 or token accuracy on the sample, in per cent; a parse that failed has no brackets."""
         return figure(score(model, self.dev, jobs))
 
 

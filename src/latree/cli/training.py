@@ -113,12 +113,12 @@ def _interrupted(checkpoint: Path, is_good: bool) -> str:
 
 
 def _score(reporter: Reporter, plan: Plan, model: Model) -> float:
-    """Score a model on the dev file; the figures go into its header."""
+    """Score a model on the dev file, to choose by (`held_out.figure`); the figures go into its header."""
     assert plan.dev is not None
     with reporter.paused():
         figures = score_dev(model, plan)
     model.training["dev"] = {"data": Path(plan.dev).name, **figures}
-    return figures["f1"] if "f1" in figures else figures["token"]
+    return figures["f1_strict"] if "f1_strict" in figures else figures["token"]
 
 
 def read_all_trees(paths: Sequence[str], form: Format | None, kind: str) -> Iterator[Tree]:

@@ -31,5 +31,8 @@ def score(model: Any, examples: Sequence[Any], jobs: Jobs = 1) -> Scores | TagSc
 
 
 def figure(scores: Scores | TagScores) -> float:
-    """The one figure that a model is judged by, in per cent: F1 of brackets, or tags that are right."""
-    return float(scores.to_json()["f1" if isinstance(scores, Scores) else "token"])
+    """The one figure that a model is judged by, in per cent: strict F1 of brackets, or tags that are right.
+
+    EVALB's F1 leaves out sentences whose punctuation got other tags, and so speaks well of bad ones.
+    """
+    return float(scores.to_json()["f1_strict" if isinstance(scores, Scores) else "token"])
