@@ -35,7 +35,8 @@ torch = pytest.importorskip("torch", reason="torch is not installed (extra neura
 from latree.kinds.neural import NeuralOptions  # noqa: E402
 from latree.kinds.neural.encoders import state_arrays  # noqa: E402
 from latree.kinds.neural.model import NeuralParser, NeuralTagger  # noqa: E402
-from latree.kinds.neural.training import backward  # noqa: E402
+from latree.kinds.neural.spelling import Vocabulary  # noqa: E402
+from latree.kinds.neural.training import Averages, backward, parameter_groups  # noqa: E402
 
 torch.set_num_threads(1)  # as the command line has it: threads that wait for each other on busy cores take minutes
 
@@ -212,6 +213,25 @@ def test_a_training_that_is_taken_up_ends_as_it_would_have(kind: Any, data: list
     assert same_weights(whole, resumed)
 
 
+def test_what_a_model_is_used_with_is_a_mean_of_steps() -> None:
+    model, _ = untrained(NeuralTagger, TAGGED)
+    averages, rng, seen = Averages(model.network, window := 3), np.random.default_rng(0), list[Any]()
+    name, weights = next(iter(model.network.named_parameters()))
+    for _ in range(5):
+        with torch.no_grad():
+            weights += torch.as_tensor(rng.normal(size=weights.shape))
+        seen.append(weights.detach().clone())
+        averages.add()
+    expected = sum(seen[:window]) / window
+    for one in seen[window:]:
+        expected = expected + (one - expected) / window
+    averages.swap()
+    assert torch.allclose(weights, expected)
+    assert torch.equal(averages.kept[name], seen[-1])  # training goes on from here
+    averages.swap()
+    assert torch.equal(weights, seen[-1])
+
+
 def same_weights(one: Any, other: Any) -> bool:
     pairs = (state_arrays(model.network) for model in (one, other))
     first, second = pairs
@@ -270,6 +290,54 @@ def test_a_transformer_that_reads_no_capitals_is_told_of_them_by_letters() -> No
     torch.nn.init.zeros_(encoder.spelt.weight)
     small, large = (encoder([[word, "cat"]]) for word in ("the", "The"))
     assert torch.equal(small, large)
+
+
+def test_a_word_is_the_mean_of_its_first_and_last_piece_in_all_layers() -> None:
+    pytest.importorskip("transformers", reason="transformers is not installed (extra neural)")
+    from latree.kinds.neural.pretrained import Pretrained
+
+    torch.manual_seed(0)
+    options, words = NeuralOptions(encoder=str(transformer())), ["cat", "telescopes", "saw"]
+    encoder = Pretrained.found(options, Vocabulary([])).eval()
+    (window,) = encoder._windows(words)
+    ids, last = window
+    assert last[1] - last[0] > 1  # a word of several pieces
+    layers = encoder.body(input_ids=torch.tensor([ids]), output_hidden_states=True).hidden_states
+    for shares in (torch.zeros(len(layers)), torch.randn(len(layers))):
+        encoder.shares.data = shares
+        mixed = sum(share * layer[0] for share, layer in zip(shares.softmax(0), layers, strict=True))
+        expected = torch.stack([(mixed[last[0] + 1] + mixed[last[1]]) / 2, (mixed[last[1] + 1] + mixed[last[2]]) / 2])
+        assert torch.allclose(encoder._read(encoder.body, [window])[1:], expected, atol=1e-5)
+
+
+def test_pieces_are_hidden_in_training_alone() -> None:
+    pytest.importorskip("transformers", reason="transformers is not installed (extra neural)")
+    from latree.kinds.neural.pretrained import Pretrained
+
+    torch.manual_seed(0)
+    options = NeuralOptions(encoder=str(transformer()), piece_dropout=1.0)
+    encoder = Pretrained.found(options, Vocabulary([]))
+    encoder.body.eval()  # nothing else is random
+    one, other = ([next(iter(encoder._windows([word])))] for word in ("cat", "the"))
+    assert torch.equal(encoder._read(encoder.body, one), encoder._read(encoder.body, other))
+    encoder.eval()
+    assert not torch.equal(encoder._read(encoder.body, one), encoder._read(encoder.body, other))
+
+
+def test_the_lower_a_layer_of_a_transformer_the_shorter_its_steps() -> None:
+    pytest.importorskip("transformers", reason="transformers is not installed (extra neural)")
+    options = {"encoder": str(transformer()), "encoder_rate": 1e-4, "depth_rate": 0.5, "width": NeuralOptions().width}
+    model, _ = untrained(NeuralTagger, TAGGED, **options)
+    rate = {id(one): group["lr"] for group in parameter_groups(model.network, model.options) for one in group["params"]}
+    named = dict(model.network.named_parameters())
+    assert rate.keys() == {id(one) for one in named.values()}
+    layers = sorted({name.split("layer.")[1].split(".")[0] for name in named if ".body." in name and "layer." in name})
+    for depth, layer in enumerate(reversed(layers)):
+        told = {rate[id(one)] for name, one in named.items() if ".body." in name and f"layer.{layer}." in name}
+        assert told == {1e-4 * 0.5**depth}
+    pieces = next(one for name, one in named.items() if "word_embeddings" in name)
+    assert rate[id(pieces)] == 1e-4 * 0.5 ** len(layers)
+    assert rate[id(model.network.word.weight)] == model.options.rate
 
 
 def test_a_transformer_in_half_precision_is_trained_in_full(tmp_path: Path) -> None:

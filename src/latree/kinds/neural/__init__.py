@@ -36,6 +36,7 @@ class NeuralOptions(TreebankOptions):
         only="parser",
     )
     dim: int = option(4, "Numbers in the latent vector of a phrase or word.", least=1)
+    components: int = option(1, "Gaussians in the weight of a rule.", least=1)
     spans: bool = option(True, "Let the encoder weigh phrases too, not words alone.", only="parser")
     width: int = option(
         300, "Numbers that each direction of the network makes of a word in its context.", least=1, needs=_OWN
@@ -49,7 +50,9 @@ class NeuralOptions(TreebankOptions):
     rate: float = option(
         2e-3, "Length of the first steps of training (Adam); it falls to nothing, pass after pass.", least=0.0
     )
-    encoder_rate: float = option(2e-4, "--rate of the transformer.", least=0.0, needs=_READY)
+    encoder_rate: float = option(
+        2e-4, "--rate of the transformer's uppermost layer; the lower a layer, the less.", least=0.0, needs=_READY
+    )
     max_length: int = option(80, "Sentences of more words are left out of training, since they take long.", least=1)
     looseness: float = option(
         0.1,
@@ -61,11 +64,15 @@ class NeuralOptions(TreebankOptions):
     device: str = option("cpu", "Where the network is trained: cpu, cuda, or mps.")
     alone: bool = option(False, "Decide by the network alone, not together with the model that prunes.")
     informed: bool = True  # whether words begin with what the pruner's lexicon says of them
-    components: int = 1  # Gaussians of a rule
     hidden: int = 250  # numbers in between, of a span
     characters: int = 100  # numbers that a word's letters make
     word_vector: int = 100
     word_dropout: float = 0.2  # share of words that are taken for unknown in training
+    piece_dropout: float = 0.1  # share of a transformer's pieces that are hidden in training
+    depth_rate: float = 0.85  # rate of a layer of the transformer, as a share of that of the layer above
+    averaging: int = (
+        200  # steps of training, about, whose weights are averaged, where these are no more than two passes
+    )
     warm_up: float = 0.05  # share of training in which the rate rises
     grammar_rate: float = 1e-2  # of the rules' weights
     clip: float = 5.0  # a step's gradient is no longer than this

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -40,11 +41,14 @@ _NEEDED = ("config.json", "tokenizer.json")
 HEADS = 6
 STEP = 8  # beside training, sentences are filled up to a multiple of so many words and pieces
 
+MASKS = "[MASK]", "<mask>"  # what tokenisers call a piece that is hidden
+
 Window = tuple[list[int], list[int]]  # pieces that are read together, and where each word has its last one
 
 
 class Pretrained(Encoder):
-    """A word's vector is that of its last piece, and what its letters add: many transformers read no capitals.
+    """A word's vector is the mean of its first and its last piece, and what its letters add: many transformers read no
+    capitals.  A piece's is a mean of all layers, whose weights are learned.
 
     Beside training, a CPU reads with eight bits.
     """
@@ -57,6 +61,8 @@ class Pretrained(Encoder):
         self.width = int(body.config.hidden_size)
         self.spelling = Spelling(letters, options.characters)
         self.spelt = nn.Linear(options.characters, self.width)
+        self.shares = nn.Parameter(torch.zeros(int(body.config.num_hidden_layers) + 1))  # of layers, as logs
+        self.piece_dropout = options.piece_dropout
         layer = nn.TransformerEncoderLayer(
             self.width, _heads(self.width), 2 * self.width, options.dropout, batch_first=True, norm_first=True
         )
@@ -121,14 +127,34 @@ class Pretrained(Encoder):
         return pad_sequence([made[k] for k in range(len(sentences))], batch_first=True)
 
     def _read(self, body: Any, windows: Sequence[Window]) -> Tensor:
-        """[all words, width] what the transformer makes of the last piece of each."""
+        """[all words, width] what the transformer makes of each: the mean of its first and its last piece."""
         made: dict[int, Tensor] = {}
         for group in self._together([len(ids) for ids, _ in windows]):
             ids = [torch.tensor(windows[k][0], device=self.body.device) for k in group]
             pieces, present = _padded(ids, min(self._filled(len(ids[0])), self.room))
-            seen = body(input_ids=pieces, attention_mask=present.long()).last_hidden_state
-            made |= {k: seen[row, windows[k][1]] for row, k in enumerate(group)}
+            if self.training:
+                hidden = torch.rand(pieces.shape, device=pieces.device) < self.piece_dropout
+                pieces = pieces.masked_fill(hidden & present, self._mask)
+            seen = self._mixed(body(input_ids=pieces, attention_mask=present.long(), output_hidden_states=True))
+            for row, k in enumerate(group):
+                last = windows[k][1]
+                first = [len(self.marks[0]), *(place + 1 for place in last[:-1])]
+                made[k] = (seen[row, first] + seen[row, last]) / 2
         return torch.cat([made[k] for k in range(len(windows))])
+
+    def _mixed(self, seen: Any) -> Tensor:
+        """[sentences, pieces, width] the mean of all layers."""
+        shares = self.shares.softmax(0)
+        mixed: Tensor = sum(
+            (share * layer for share, layer in zip(shares, seen.hidden_states, strict=True)), shares[0] * 0
+        )
+        return mixed
+
+    @cached_property
+    def _mask(self) -> int:
+        """The piece that stands where one is hidden."""
+        known = (self.tokenizer.token_to_id(mask) for mask in MASKS)
+        return next((number for number in known if number is not None), self._unknown)
 
     def _together(self, lengths: Sequence[int]) -> list[list[int]]:
         """Which are read in one go: all in training; else those that are filled up to the same length by themselves,
@@ -163,8 +189,11 @@ class Pretrained(Encoder):
         for piece, word in zip(encoded.ids, encoded.word_ids, strict=True):
             if word is not None:
                 pieces[word].append(piece)
-        unknown = self.tokenizer.token_to_id(getattr(self.tokenizer.model, "unk_token", None) or "[UNK]") or 0
-        return (one[: self.room // 2] or [unknown] for one in pieces)
+        return (one[: self.room // 2] or [self._unknown] for one in pieces)
+
+    @cached_property
+    def _unknown(self) -> int:
+        return self.tokenizer.token_to_id(getattr(self.tokenizer.model, "unk_token", None) or "[UNK]") or 0
 
     def _marks(self) -> tuple[list[int], list[int]]:
         """What the tokeniser puts before a sentence and after it."""

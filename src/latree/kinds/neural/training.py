@@ -8,6 +8,7 @@ expected in all (Zhao, Zhang & Tu 2018, eqns 11 and 25); from there on it goes b
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from latree.inference.gaussian.slots import slot_forest
 from latree.inference.potentials import NO_POTENTIALS
 from latree.kinds.examples import Example, by_length, forests_with_gold, lattices_with_gold
 from latree.kinds.gradient_trainee import LOG_P, GradientTrainee
+from latree.kinds.neural import NeuralOptions
 from latree.kinds.neural.anchored import SpanEdges, SpanPlaces, WordRules, span_places, with_prior
 from latree.kinds.neural.devices import device_named
 from latree.kinds.neural.encoders import kept_arrays, load_arrays, state_arrays
@@ -32,6 +34,9 @@ from latree.learning.loop import Progress, Score, Watch
 if TYPE_CHECKING:
     from latree.kinds.neural.model import NeuralParser, NeuralTagger
     from latree.parallel import Jobs
+
+
+AVERAGED_PASSES = 2  # over the treebank, at most, whose weights are averaged
 
 
 class Side(NamedTuple):
@@ -140,6 +145,7 @@ class Epochs(GradientTrainee):
     unit = "epoch"
     model: Any
     threads: int | None = None  # that torch had before
+    averages: Averages
 
     @property
     def steps(self) -> int:
@@ -155,9 +161,12 @@ class Epochs(GradientTrainee):
 
     def go_on(self, examples: Sequence[Example], state: Arrays) -> None:
         self.examples = self.usable(examples)
-        load_arrays(self.model.network, part_of("now.", state))
+        load_arrays(self.model.network, part_of("averaged.", state))
         self._get_ready()
         self._restore_moments(part_of("adam.", state))
+        (self.averages.steps,) = state["steps"].tolist()
+        for name, array in part_of("now.", state).items():
+            self.averages.kept[name].copy_(torch.as_tensor(array))
 
     def _get_ready(self) -> None:
         """Make what a training needs that has been begun or is taken up."""
@@ -166,6 +175,7 @@ class Epochs(GradientTrainee):
         self.batches = [self.model.batch(group) for group in by_length(self.examples, options.batch)]
         self.optimizer = torch.optim.AdamW(parameter_groups(network, options), weight_decay=0.0)
         self.rates = [group["lr"] for group in self.optimizer.param_groups]
+        self.averages = Averages(network, max(1, min(options.averaging, AVERAGED_PASSES * len(self.batches))))
 
     def open(self, jobs: Jobs) -> None:
         self.threads = torch.get_num_threads()
@@ -178,11 +188,14 @@ class Epochs(GradientTrainee):
     def step(self, number: int, rng: np.random.Generator, watch: Watch) -> Progress:
         total, sentences, batches = 0.0, 0, self.batches
         torch.manual_seed(int(rng.integers(1 << 62)))  # so that a training that is taken up draws the same
+        if self.averages.steps:
+            self.averages.swap()
         self.model.network.train()
         for done, k in enumerate(rng.permutation(len(batches)).tolist(), start=1):
             total += self._move(batches[k], (number - 1 + (done - 0.5) / len(batches)) / self.steps)
             sentences += len(batches[k].sentences)
             watch(Progress("batch", done, len(batches), total / sentences, LOG_P))
+        self.averages.swap()
         self.model.network.eval()
         self.model.prepare()
         return Progress(f"{len(self.examples)} sentences", len(batches), len(batches), total / sentences, LOG_P)
@@ -197,16 +210,19 @@ class Epochs(GradientTrainee):
         for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
             group["lr"] = rate * max(share, 0.0)
         self.optimizer.step()
+        self.averages.add()
         return log_likelihood
 
     def state(self) -> Arrays:
-        now = {f"now.{name}": array for name, array in state_arrays(self.model.network).items()}
-        moments = self.optimizer.state_dict()["state"]
-        return now | {
+        """The averaged weights, those that are trained, and Adam's moments."""
+        arrays = {f"averaged.{name}": array for name, array in state_arrays(self.model.network).items()}
+        arrays |= {f"now.{name}": kept.cpu().numpy() for name, kept in self.averages.kept.items()}
+        arrays |= {
             f"adam.{number}.{name}": value.cpu().numpy()
-            for number, parts in moments.items()
+            for number, parts in self.optimizer.state_dict()["state"].items()
             for name, value in parts.items()
         }
+        return arrays | {"steps": np.array([self.averages.steps])}
 
     def _restore_moments(self, arrays: Arrays) -> None:
         state: dict[int, dict[str, torch.Tensor]] = {}
@@ -230,11 +246,51 @@ class Epochs(GradientTrainee):
         self.model.occurrences = Occurrences.of(self.model.network, self.examples)
 
 
-def parameter_groups(network: Network, options: Any) -> list[dict[str, Any]]:
-    """The weights by the lengths of their steps: of the rules, of what is pretrained, and of the rest."""
+class Averages:
+    """The weights of a network, averaged over steps of training, of which later ones have a larger share.
+
+    What jumps from step to step comes to rest in them.  They are what the model is used with, and trained no further:
+    `swap` exchanges them for the network's own, and these for them again.
+    """
+
+    def __init__(self, network: Network, window: int) -> None:
+        """A step has a share of 1 / window; as long as there are fewer steps, all have the same."""
+        self.own = dict(network.named_parameters())
+        self.window, self.steps = window, 0
+        self.kept = {name: one.detach().clone() for name, one in self.own.items()}
+
+    @torch.no_grad()
+    def add(self) -> None:
+        """Take in the network's weights after a step."""
+        self.steps += 1
+        share = 1.0 / min(self.steps, self.window)
+        for name, one in self.own.items():
+            self.kept[name].lerp_(one, share)
+
+    @torch.no_grad()
+    def swap(self) -> None:
+        """Exchange the network's weights and those that are kept, in place."""
+        for name, one in self.own.items():
+            before = one.clone()
+            one.copy_(self.kept[name])
+            self.kept[name].copy_(before)
+
+
+def parameter_groups(network: Network, options: NeuralOptions) -> list[dict[str, Any]]:
+    """The weights by the lengths of their steps: of the rules, of a transformer's layers, and of the rest."""
     body = getattr(network.encoder, "body", None)
-    ready = list(body.parameters()) if body is not None else []
-    apart = {id(one) for one in [*ready, *network.rules]}
+    layers = _layers_of(body) if body is not None else []
+    apart = {id(one) for one in [*chain.from_iterable(layers), *network.rules]}
     rest = [one for one in network.parameters() if id(one) not in apart]
-    groups = [(list(network.rules), options.grammar_rate), (ready, options.encoder_rate), (rest, options.rate)]
+    rates = [options.encoder_rate * options.depth_rate**depth for depth in range(len(layers))]
+    groups = [(list(network.rules), options.grammar_rate), (rest, options.rate), *zip(layers, rates, strict=True)]
     return [{"params": params, "lr": rate} for params, rate in groups if params]
+
+
+def _layers_of(body: torch.nn.Module) -> list[list[torch.nn.Parameter]]:
+    """The weights of a transformer by its layers, which their names number, from the uppermost down to the pieces'."""
+    layers: dict[int, list[torch.nn.Parameter]] = {}
+    for name, parameter in body.named_parameters():
+        number = next((int(part) for part in name.split(".") if part.isdecimal()), -1)
+        layers.setdefault(number, []).append(parameter)
+    return [layers[number] for number in sorted(layers, reverse=True)]
