@@ -54,6 +54,12 @@ class Cluster:
         """How many workers there is room for: as many as the cluster has cores now."""
         return max(1, int(self.ray.cluster_resources().get("CPU", 1)))
 
+    @property
+    def machines(self) -> list[int]:
+        """The cores of each machine now."""
+        alive = (node["Resources"] for node in self.ray.nodes() if node["Alive"])
+        return [int(has["CPU"]) for has in alive if has.get("CPU", 0) >= 1] or [1]
+
 
 def _check_answer(address: str) -> None:
     """Say at once where nobody listens, for which Ray would wait for minutes."""

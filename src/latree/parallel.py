@@ -12,7 +12,7 @@ import os
 import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import cached_property
@@ -40,6 +40,13 @@ Jobs = int | Cluster  # processes of this machine, or workers on a cluster
 def how_many(jobs: Jobs) -> int:
     """How many workers there are to be."""
     return jobs if isinstance(jobs, int) else jobs.size
+
+
+def crews_of(jobs: Jobs, threads: bool) -> list[int]:
+    """The threads of each worker: one, or where `threads` will do, all that there are to be on its machine."""
+    if not threads:
+        return [1] * how_many(jobs)
+    return [jobs] if isinstance(jobs, int) else jobs.machines
 
 
 def cores() -> int:
@@ -179,22 +186,6 @@ class Pool:
             raise LatreeError(DIED) from None
 
 
-class Threaded:
-    """A thread of this process, for what is compiled and lets others go on: all see the same arrays, none is sent."""
-
-    def __init__(self, make: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-        self._here, self._executor = Here(make, arguments), ThreadPoolExecutor(1, "latree")
-
-    def submit(self, function: Callable[..., Result], arguments: tuple[Any, ...]) -> Future[Result]:
-        def in_thread() -> Result:
-            return self._here.submit(function, arguments).result()
-
-        return self._executor.submit(in_thread)
-
-    def stop(self) -> None:
-        self._executor.shutdown(cancel_futures=True)
-
-
 class Worker(Protocol):
     """Who keeps a state, wherever that is."""
 
@@ -209,18 +200,14 @@ class Residents:
     On this machine the first state is kept by this very process, which would otherwise wait for the others.
     """
 
-    def __init__(
-        self, jobs: Jobs, make: Callable[..., Any], each: Sequence[tuple[Any, ...]], *, threads: bool = False
-    ) -> None:
-        """Have each worker keep what `make` gives for its arguments; `threads` will do where all work is compiled."""
+    def __init__(self, jobs: Jobs, make: Callable[..., Any], each: Sequence[tuple[Any, ...]]) -> None:
+        """Have each worker keep what `make` gives for its arguments."""
 
         def worker(number: int, arguments: tuple[Any, ...]) -> Worker:
             if isinstance(jobs, Cluster):
                 return Actors(jobs, 1, make, arguments)
             if number == 0:
                 return Here(make, arguments)
-            if threads:
-                return Threaded(make, arguments)
             if not ahead:
                 return Processes(1, make, arguments)
             process = ahead.pop()

@@ -8,20 +8,23 @@ changed, and the parameters with every sum.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from latree.arrays import Floats
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from latree.parallel import Jobs
 
 SHARDS = 8  # where there is no reason for another number
 
 Part = TypeVar("Part")
 Shard = TypeVar("Shard")
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 Sum = tuple[float, Floats]
 Range = tuple[int, int]  # of shards: first, and the one after the last
@@ -45,15 +48,22 @@ class Shards(Generic[Shard]):
         self.recipes, self.build = recipes, build
         self.fixed: Any = None  # as the processes have it
         self.version = 0  # how often that has changed
-        self.here = Holder(build, 0, recipes, len(recipes))
         self.workers = None
+        crews = [1]
         if jobs != 1 and len(recipes) > 1:
-            from latree.parallel import Residents, how_many  # takes time to import, which parsing has no need of
+            from latree.parallel import Residents, crews_of  # takes time to import, which parsing has no need of
 
-            workers = min(how_many(jobs), len(recipes))
-            bounds = [len(recipes) * k // workers for k in range(workers + 1)]
-            each = [(build, first, recipes[first:last], len(recipes)) for first, last in pairwise(bounds)]
-            self.workers = Residents(jobs, Holder, each, threads=threads)
+            crews = crews_of(jobs, threads)
+            if not isinstance(jobs, int) or len(crews) > 1:
+                self.workers = Residents(jobs, Holder, list(self._dealt_to(crews[: len(recipes)])))
+        self.here = Holder(build, 0, recipes, len(recipes), crews[0])
+
+    def _dealt_to(self, crews: Sequence[int]) -> Iterator[tuple[Any, ...]]:
+        """What makes a `Holder` of each crew of so many threads: neighbouring shards, more for the larger."""
+        bounds = [len(self.recipes) * threads // sum(crews) for threads in accumulate(crews, initial=0)]
+        for threads, first, last in zip(crews, bounds, bounds[1:], strict=False):
+            if first < last:
+                yield self.build, first, self.recipes[first:last], len(self.recipes), threads
 
     def sum(self, function: Callable[..., Sum], fixed: Any, *arguments: Any) -> Sum:
         """Add up `function(shard, fixed, *arguments)`, a number and an array of its own, over all shards."""
@@ -86,9 +96,10 @@ class Shards(Generic[Shard]):
         return answers
 
     def close(self) -> None:
-        """Stop the processes."""
+        """Stop the processes and threads."""
         if self.workers is not None:
             self.workers.close()
+        self.here.close()
 
 
 def _nothing(shard: object, fixed: object) -> None:
@@ -112,18 +123,35 @@ def add_up(sums: dict[Range, Sum], whole: Range) -> Sum:
 
 
 class Holder:
-    """The shards of one process or thread, of so many."""
+    """The shards of one process, of so many, for which it may have several threads."""
 
     version = 0
     fixed: Any = None
 
-    def __init__(self, build: Callable[[Any], Any], first: int, recipes: Sequence[Any], of: int) -> None:
+    def __init__(
+        self, build: Callable[[Any], Any], first: int, recipes: Sequence[Any], of: int, threads: int = 1
+    ) -> None:
         self.build, self.first, self.recipes, self.of = build, first, recipes, of
+        self.threads = min(threads, len(recipes))
 
     @cached_property
     def shards(self) -> list[Any]:
         """Made when they are first asked for."""
-        return [self.build(one) for one in self.recipes]
+        return self._map(self.build, self.recipes)
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        from concurrent.futures import ThreadPoolExecutor  # which several processes do without
+
+        return ThreadPoolExecutor(self.threads, "latree")
+
+    def _map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        return list((map if self.threads == 1 else self._pool.map)(function, items))
+
+    def close(self) -> None:
+        """End the threads."""
+        if "_pool" in vars(self):
+            self._pool.shutdown(cancel_futures=True)
 
     def take(self, version: int, fixed: Any) -> None:
         """Keep what is fixed until there is another version of it."""
@@ -133,7 +161,7 @@ class Holder:
         """What comes of every shard; None where what is fixed has another version."""
         if version != self.version:
             return None
-        return [function(shard, self.fixed, *arguments) for shard in self.shards]
+        return self._map(lambda shard: function(shard, self.fixed, *arguments), self.shards)
 
     def sums(self, function: Callable[..., Sum], version: int, arguments: tuple[Any, ...]) -> dict[Range, Sum] | None:
         """As few sums as the order of all additions allows; None as before."""
