@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 
 import numpy as np
 
 from latree.arrays import Floats, Longs
 from latree.files import Arrays
+from latree.jit import lean_kernel
 
 
 @dataclass
@@ -23,18 +25,14 @@ class Adam:
     moments: dict[str, tuple[Floats, Floats, Longs]] = field(default_factory=dict)
 
     def step(self, name: str, parameters: Floats, gradient: Floats, rows: Longs) -> None:
-        """Move these rows of the named parameters, in place, along their gradient."""
+        """Move these rows of the named parameters, a contiguous array, in place, along their gradient."""
         if name not in self.moments:
             zeros = np.zeros_like(parameters)
             self.moments[name] = (zeros, zeros.copy(), np.zeros(len(parameters), np.int64))
         first, second, steps = self.moments[name]
-        slow, slower = self.decay
-        steps[rows] += 1
-        first[rows] = slow * first[rows] + (1 - slow) * gradient
-        second[rows] = slower * second[rows] + (1 - slower) * gradient**2
-        count = steps[rows].reshape(-1, *(1 for _ in range(parameters.ndim - 1)))
-        mean, square = first[rows] / (1 - slow**count), second[rows] / (1 - slower**count)
-        parameters[rows] += self.rate * mean / (np.sqrt(square) + self.least)
+        width = prod(parameters.shape[1:])
+        x, slope, mean, square = (a.reshape(len(a), width) for a in (parameters, gradient, first, second))
+        _step(x, slope, mean, square, steps, rows, self.rate, self.decay, self.least)
 
     def squares(self, name: str) -> Floats:
         """The sum of the squared gradients so far, about."""
@@ -56,3 +54,29 @@ class Adam:
         """Take over what `to_arrays` gave."""
         for name in {key.rpartition(".")[0] for key in arrays}:
             self.moments[name] = tuple(arrays[f"{name}.{part}"].copy() for part in ("first", "second", "steps"))  # type: ignore[assignment]
+
+
+@lean_kernel
+def _step(
+    parameters: Floats,
+    gradient: Floats,
+    first: Floats,
+    second: Floats,
+    steps: Longs,
+    rows: Longs,
+    rate: float,
+    decay: tuple[float, float],
+    least: float,
+) -> None:
+    """Move rows along a gradient that has no others, in one pass, since every step waits for it."""
+    slow, slower = decay
+    for k in range(len(rows)):
+        row = rows[k]
+        steps[row] += 1
+        short, shorter = 1.0 - slow ** steps[row], 1.0 - slower ** steps[row]
+        for column in range(gradient.shape[1]):
+            slope = gradient[k, column]
+            first[row, column] = slow * first[row, column] + (1.0 - slow) * slope
+            second[row, column] = slower * second[row, column] + (1.0 - slower) * slope * slope
+            mean, square = first[row, column] / short, second[row, column] / shorter
+            parameters[row, column] += rate * mean / (np.sqrt(square) + least)

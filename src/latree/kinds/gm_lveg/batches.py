@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,13 @@ if TYPE_CHECKING:
     from latree.parallel import Jobs
 
 
+class Told(NamedTuple):
+    """What every process keeps while components stay as they are."""
+
+    mirror: Mirror
+    rows: Sequence[Rows]  # the parameters that each batch has a say in
+
+
 class Batches:
     """Sentences of like length together, a step each, in parts that several processes share; to be closed."""
 
@@ -33,6 +40,7 @@ class Batches:
         recipes = [[group[k::parts] for group in groups] for k in range(min(parts, max(self.sizes)))]
         self.shards = Shards(recipes, partial(build_parts, Parcel(model)), jobs)
         self._rows: tuple[Components, list[Rows]] | None = None
+        self._told: Told | None = None
 
     def rows(self, mirror: Mirror) -> list[Rows]:
         """The parameters that each batch has a say in; found anew where there are other components."""
@@ -41,6 +49,12 @@ class Batches:
             found = [Rows.union([rows for rows in parts if rows is not None]) for parts in by_part]
             self._rows = mirror.components, found
         return self._rows[1]
+
+    def gradient(self, mirror: Mirror, rows: Sequence[Rows], number: int, now: Sequence[Floats]) -> Sum:
+        """Add up what the parts of a batch say (`gradient_of_part`), all of whose parameters are `now` like this."""
+        if self._told is None or self._told.mirror is not mirror or self._told.rows is not rows:
+            self._told = Told(mirror, rows)
+        return self.shards.sum(gradient_of_part, self._told, number, now)
 
 
 @dataclass
@@ -69,9 +83,10 @@ def rows_of_parts(parts: BatchParts, mirror: Mirror) -> list[Rows | None]:
     return [batch and batch.rows(mirror.components) for batch in parts.fit(mirror.components)]
 
 
-def gradient_of_part(parts: BatchParts, mirror: Mirror, number: int, rows: Rows, now: Sequence[Floats]) -> Sum:
+def gradient_of_part(parts: BatchParts, told: Told, number: int, now: Sequence[Floats]) -> Sum:
     """What is raised, but for sums over all sentences, of a part of a batch; its gradient by the batch's parameters,
     which are `now` like this, end to end; and how often each component is expected in the gold trees."""
+    mirror, rows = told.mirror, told.rows[number]
     rows.put(now, mirror.weights)
     batch = parts.fit(mirror.components)[number]
     if batch is None:

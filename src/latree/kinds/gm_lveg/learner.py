@@ -61,16 +61,16 @@ class Learner:
         self.count[:] = 0.0
         rows = self.objective.rows(batches, self.mirror)
         for done, k in enumerate(rng.permutation(len(sizes)).tolist(), start=1):
-            total += self.step(batches, k, rows[k])
+            total += self.step(batches, k, rows)
             sentences += sizes[k]
             watch(Progress("batch", done, len(sizes), total / sentences, self.objective.name))
         return total / sentences
 
-    def step(self, batches: Batches, number: int, rows: Rows) -> float:
+    def step(self, batches: Batches, number: int, rows: Sequence[Rows]) -> float:
         """One step along the gradient of a batch; the sum of what is raised before it."""
         value, means, tokens = self.objective.slope(batches, number, rows, self.mirror)
-        self.count[rows.components] += tokens
-        self._move(rows, means)
+        self.count[rows[number].components] += tokens
+        self._move(rows[number], means)
         return value
 
     def _move(self, rows: Rows, slopes: Sequence[Floats]) -> None:

@@ -6,6 +6,7 @@ over each sentence's trees out of it; a sum over all sentences (`generative.py`)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from latree.arrays import Floats
 from latree.errors import LatreeError
 from latree.inference.gaussian.mixtures import Components
-from latree.kinds.gm_lveg.batches import Batches, gradient_of_part
+from latree.kinds.gm_lveg.batches import Batches
 from latree.kinds.gm_lveg.generative import Normaliser
 from latree.kinds.gm_lveg.training import Mirror, Rows, Weights
 from latree.kinds.gradient_trainee import LOG_P
@@ -36,10 +37,10 @@ class Conditional:
         """Find the parameters that each batch has a say in."""
         return batches.rows(mirror)
 
-    def slope(self, batches: Batches, number: int, rows: Rows, mirror: Mirror) -> Slope:
+    def slope(self, batches: Batches, number: int, rows: Sequence[Rows], mirror: Mirror) -> Slope:
         """Follow a batch: what is raised with the weights as they are, and by what it rises."""
-        now, size = rows.of(mirror.weights), batches.sizes[number]
-        value, flat = batches.shards.sum(gradient_of_part, mirror, number, rows, now)
+        now, size = rows[number].of(mirror.weights), batches.sizes[number]
+        value, flat = batches.gradient(mirror, rows, number, now)
         if not np.isfinite(value) or not np.isfinite(flat).all():
             raise LatreeError("the likelihood or its gradient is no number any more; the last checkpoint is good")
         *slopes, tokens = np.split(flat, np.cumsum([part.size for part in now]))
@@ -64,11 +65,11 @@ class Generative(Conditional):
         seen = np.append(np.ones(len(self.normaliser.grammar.rules), bool), ~self.normaliser.lexical.is_unseen)
         return [Rows.of_rules(np.flatnonzero(seen), mirror.components)] * len(batches.sizes)
 
-    def slope(self, batches: Batches, number: int, rows: Rows, mirror: Mirror) -> Slope:
+    def slope(self, batches: Batches, number: int, rows: Sequence[Rows], mirror: Mirror) -> Slope:
         """Less what all sentences say, for every sentence of the batch."""
         mass = self.normaliser.settle(mirror.components, mirror.weights.mixtures)
         value, means, tokens = super().slope(batches, number, rows, mirror)
-        expected = rows.of(Weights(mass.gradient()))
+        expected = rows[number].of(Weights(mass.gradient()))
         means = [mean - self.share * slope for mean, slope in zip(means, expected, strict=True)]
         return Slope(value - self.share * batches.sizes[number] * mass.log_z, means, tokens)
 
