@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from latree import load
-from latree.best.plans import MARGIN, ParserPlan, Step, TaggerPlan
+from latree.best.plans import CONTEXT_SHARE, MARGIN, ParserPlan, Step, TaggerPlan
 from latree.best.search import BestModelSearch
 from latree.best.trials import Outcome, Task, Trial, make
 from latree.data import toy
@@ -92,19 +92,21 @@ def test_vectors_come_first_and_then_those_of_other_seeds() -> None:
     assert "vectors 2" not in trials
 
 
-@pytest.mark.parametrize(("seconds", "epochs"), [(TIME, None), (600.0, 14), (6000.0, 25)])
-def test_an_encoder_has_as_many_epochs_as_there_is_time_for(
-    seconds: float, epochs: int | None, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("seconds", "size"), [(TIME, None), (330.0, (150, 6)), (600.0, (150, 12)), (1200.0, (300, 16)), (6000.0, (300, 25))]
+)
+def test_an_encoder_is_as_large_and_has_as_many_epochs_as_there_is_time_for(
+    seconds: float, size: tuple[int, int] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Kind, "is_usable", True)
     plan = ParserPlan([], seconds)
     done = after(plan)
     found = {step.trial.name: step.trial for step in plan.steps(done, ())}
-    assert ("context 0" in found) == (epochs is not None)
-    if epochs is not None:
+    assert ("context 0" in found) == (size is not None)
+    if size is not None:
         trial = found["context 0"]
-        assert (trial.changes["epochs"], trial.pruner) == (epochs, "first")
-        assert plan.expected(trial, done) <= 0.6 * seconds
+        assert (trial.changes["width"], trial.changes["epochs"], trial.pruner) == (*size, "first")
+        assert plan.expected(trial, done) <= CONTEXT_SHARE * seconds
     monkeypatch.setattr(Kind, "is_usable", False)
     assert not any(step.trial.kind == "neural" for step in plan.steps(done, ()))
 

@@ -22,14 +22,25 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 FINE = {"parts of tags": {"fine": "auto"}}
 MOST_SEEDS = 8  # grammars that differ in nothing else
-TIMES = {"gm-lveg": 3.0, "lvg-d": 4.0}  # of a grammar with ROUNDS: what a training should have to be of use
+TIMES = {"gm-lveg": 2.2, "lvg-d": 4.0}  # of a grammar with ROUNDS: what a training should have to be of use
 ROUNDS = 4
-EPOCH = 2.5  # the same, of one pass of a neural encoder over the treebank
-FEWEST_EPOCHS, MOST_EPOCHS = 8, 25  # of an encoder that begins without knowing anything
+FORESTS = 2.0  # the same, of what a neural encoder is trained on
+MOST_EPOCHS = 25
 MOST_ENCODERS = 3
-CONTEXT_SHARE = 0.6  # of all the time, that an encoder may have
+CONTEXT_SHARE = 0.35  # of all the time, that an encoder may have
 GROWTH = 1.6  # of a round's time over that of the one before
 FIRST_SHARE, SETTINGS_SHARE = 0.5, 0.3  # of all the time, by which the first trial and those of settings must be done
+
+
+class Encoder(NamedTuple):
+    """How large a neural encoder is that begins without knowing anything."""
+
+    width: int
+    passing: float  # what a pass over the treebank takes, as `TIMES`
+    epochs: int  # with fewer a narrower one is better, or none
+
+
+ENCODERS = (Encoder(300, 2.5, 12), Encoder(150, 1.5, 6))
 
 
 class Step(NamedTuple):
@@ -117,14 +128,18 @@ class ParserPlan(Plan):
         return others
 
     def _in_context(self, done: Done) -> list[Trial]:
-        """Neural encoders, where the library for them is and the time is enough for one.
+        """Neural encoders, where the library for them is and the time is enough for one; narrow ones where it is short.
 
         Their steps get shorter over all of their epochs, so that the number of these must be known before the first.
         """
-        epochs = int(CONTEXT_SHARE * self.seconds / (EPOCH * self._grammar_seconds(ROUNDS, done)))
-        if epochs < FEWEST_EPOCHS or not kind_named("neural").is_usable:
+        if not kind_named("neural").is_usable:
             return []
-        changes, pruner = {"epochs": min(epochs, MOST_EPOCHS)}, self.chosen(done).trial.name
+        left = CONTEXT_SHARE * self.seconds / self._grammar_seconds(ROUNDS, done) - FORESTS
+        encoder = next((one for one in ENCODERS if left >= one.epochs * one.passing), None)
+        if encoder is None:
+            return []
+        epochs, pruner = min(int(left / encoder.passing), MOST_EPOCHS), self.chosen(done).trial.name
+        changes = {"width": encoder.width, "epochs": epochs}
         return [Trial(f"context {n}", "neural", changes | {"seed": n}, pruner=pruner) for n in range(MOST_ENCODERS)]
 
     def expected(self, trial: Trial, done: Done) -> float:
@@ -132,7 +147,9 @@ class ParserPlan(Plan):
             return 0.0
         if trial.kind == "neural":
             taken = max((one.seconds for one in done.values() if one.trial.kind == "neural"), default=0.0)
-            return taken or float(trial.changes["epochs"] * EPOCH * self._grammar_seconds(ROUNDS, done))
+            encoder = next(one for one in ENCODERS if one.width == trial.changes["width"])
+            passes = trial.changes["epochs"] * encoder.passing
+            return taken or (FORESTS + passes) * self._grammar_seconds(ROUNDS, done)
         if trial.kind in TIMES:  # these have something to show after every step
             return TIMES[trial.kind] * self._grammar_seconds(ROUNDS, done)
         return self._grammar_seconds(trial.changes["rounds"], done)

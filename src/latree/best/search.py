@@ -17,6 +17,9 @@ from latree.parallel import Jobs, Pool, how_many
 
 Tell = Callable[[str], None]
 LIKELY = 4  # members of a product
+GRACE = (
+    0.05  # of all the time, that choosing may take beyond it: what took minutes to train is not left out for seconds
+)
 LEAST_GAIN = 0.05  # points by which another member must make a product better: each makes it slower
 
 
@@ -126,7 +129,7 @@ class BestModelSearch:
         best, members = ranked[0].score, [ranked[0].trial]
         models = [self._model(members[0])]
         for outcome in ranked[1:]:
-            if self.elapsed > self.seconds:
+            if self.elapsed > (1 + GRACE) * self.seconds:
                 self.tell("the time is over; other trials are left out of the product")
                 break
             models.append(self._model(outcome.trial))
