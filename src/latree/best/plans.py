@@ -22,7 +22,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 FINE = {"parts of tags": {"fine": "auto"}}
 MOST_SEEDS = 8  # grammars that differ in nothing else
-TIMES = {"gm-lveg": 2.2, "lvg-d": 4.0}  # of a grammar with ROUNDS: what a training should have to be of use
+TIMES = {"gm-lveg": 2.2, "lvg-d": 12.0}  # of a grammar with ROUNDS: what a training should have to be of use
 ROUNDS = 4
 FORESTS = 2.0  # the same, of what a neural encoder is trained on
 MOST_EPOCHS = 25
@@ -111,7 +111,7 @@ class ParserPlan(Plan):
 
     def _others(self, done: Done) -> list[Trial]:
         """Vectors first, whose pruner has a say in what they choose, and words in context; then pairs of a grammar and
-        vectors for it, and the same words in context by another encoder."""
+        vectors for it, and the same words in context by another encoder; last what takes longest and helps least."""
         seeds, shared = self._seeds(done), self._shared(done) | {"spans": True}
         shared.pop("merge_fraction", None)  # of the grammar with subtypes alone
 
@@ -123,9 +123,7 @@ class ParserPlan(Plan):
         others = on("gm-lveg", "vectors", 0, self.chosen(done).trial.name) + encoders[:1]
         for number, seed in enumerate(seeds, start=1):
             others += [seed, *on("gm-lveg", "vectors", number, seed.name), *encoders[number : number + 1]]
-            if number == 2:
-                others += on("lvg-d", "weights", 1, seeds[0].name)
-        return others
+        return others + on("lvg-d", "weights", 1, seeds[0].name)
 
     def _in_context(self, done: Done) -> list[Trial]:
         """Neural encoders, where the library for them is and the time is enough for one; narrow ones where it is short.
