@@ -2,9 +2,9 @@
 
     python -m bench.two_jobs DIRECTORY [--kinds "lvg rounds=4" "gm-lveg spans=true epochs=6" ...] [--times 2]
 
-The directory has train.mrg.gz (or train.mrg); kinds and their options are those of `latree train`.  One job and two take
-turns.  Kinds that have a pruner get one `lvg`, which is trained before and does not count.  Prints the seconds of each
-turn and how many times as fast two are, by the fastest; stops where two make another file than one.  Nothing else
+The directory has train.mrg.gz (or train.mrg); kinds and their options are those of `latree train`.  One job and two
+take turns.  Kinds that have a pruner get one `lvg`, which is trained before and does not count.  Prints the seconds of
+each turn and how many times as fast two are, by the fastest; stops where two make another file than one.  Nothing else
 should run.
 """
 

@@ -84,8 +84,9 @@ class GmLvegOptions(TreebankOptions):
     max_length: int = option(50, "Sentences of more words are left out of training, since they take long.", least=1)
     looseness: float = option(
         0.1,
-        "How much more of each sentence training considers than parsing does: its pruning thresholds are multiplied by "
-        "this, so that 0.1 prunes less and 1 as much.",
+        "How much more of each sentence is considered than the model that prunes would: its thresholds are multiplied "
+        "by this, so that 0.1 prunes less and 1 as much; in training, and in parsing with a grammar with subtypes "
+        "unless --p-min is given.",
         least=1e-9,
         most=1.0,
         tagger=1.0,

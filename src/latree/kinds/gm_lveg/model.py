@@ -242,6 +242,11 @@ class GmLveg(GaussianModel, PrunedParser):
         super().__init__(options, pruner=pruner, **changes)
         self.source = source
 
+    @property
+    def parsing_looseness(self) -> float:
+        """Parsing considers what training did, unless a threshold is given or the pruner has no subtypes."""
+        return 1.0 if self.options.p_min is not None or self.cascade is None else self.options.looseness
+
     def make_pruner(self) -> Parser:
         if self.options.pruner == "lvg":
             return Lvg(LvgOptions(**self.options.shared("rounds")))

@@ -25,6 +25,7 @@ from latree.inference.reading import Reading
 from latree.inference.results import Parse
 from latree.kinds.fine_tags import FineTagger
 from latree.kinds.parser import Parser
+from latree.kinds.pruned import PrunedParser
 from latree.kinds.registry import all_kinds, from_state
 from latree.kinds.search import Trouble
 from latree.kinds.sentences import Sentence
@@ -38,6 +39,10 @@ class ProductReading(Reading):
 
 
 JOINT = Cascade(1e-3, ((2, 1e-4),))  # looser than for one: each member prunes what the one before left
+
+
+def _same_weights(one: Parser, other: Parser) -> bool:
+    return one.kind == other.kind and np.array_equal(one.theta, other.theta)
 
 
 class Product(Parser):
@@ -57,6 +62,15 @@ class Product(Parser):
             self.grammar, self.lexicon, self.theta = first.grammar, first.lexicon, first.theta
             self.labels, self.binarization, self.max_length = first.labels, first.binarization, first.max_length
             self.cascade = JOINT
+            self._let_pruners_speak_once()
+
+    def _let_pruners_speak_once(self) -> None:
+        """A grammar that prunes for several members has one say in what they decide, as each of them has."""
+        heard: list[Any] = []
+        for member in self.members:
+            if isinstance(member, PrunedParser) and member.joint:
+                member.joint = not any(_same_weights(member.pruner, one) for one in heard)
+                heard.append(member.pruner)
 
     def _check(self) -> None:
         able = [kind.name for kind in all_kinds().values() if kind.multiplies]
@@ -83,7 +97,7 @@ class Product(Parser):
     def cascade(self, value: Cascade) -> None:
         for member in self.members:
             member.cascade = value
-        self.threshold = value.chart
+        self.threshold = min((member.threshold for member in self.members), default=value.chart)
 
     # -- search
 
