@@ -15,7 +15,7 @@ from latree import Hmm, LatreeError, Pcfg, Tree, load, read_trees
 from latree.cli.kind_options import options_from
 from latree.data import toy
 from latree.inference.prune import ACCURATE
-from latree.kinds.examples import by_length
+from latree.kinds.examples import by_length, forests_with_gold
 from latree.kinds.gm_lveg import KIND, GmLvegOptions
 from latree.kinds.gm_lveg.model import GmLveg, GmLvegTagger
 from latree.kinds.gm_lveg.paper import PAPER
@@ -316,6 +316,20 @@ def test_a_threshold_of_the_first_pass(trees: list[Tree], lvg: Lvg, tagged: list
     tagger = GmLvegTagger(options=replace(SMALL, p_min=0.0, epochs=0)).fit(tagged)
     assert (tagger.threshold, tagger.pruner.threshold) == (0.0, 0.0)
     assert tagger.tag(tagged[0][0])
+
+
+def test_parsing_considers_what_training_did(trees: list[Tree], lvg: Lvg) -> None:
+    """The thresholds of training, also where the user sets what the pruner prunes; training adds what gold needs."""
+    model = GmLveg(options=replace(SMALL, looseness=0.01, epochs=0), pruner=lvg).fit(trees)
+    assert model.threshold == pytest.approx(0.01 * lvg.threshold)
+    for example in model.examples(model.prepare_data(trees))[:20]:
+        search = model.searched(example.words)
+        assert search is not None
+        assert len(search.forest.rule) <= len(forests_with_gold(model, [example], 0.01)[1].rule)
+    model.cascade = ACCURATE
+    assert model.threshold == pytest.approx(0.01 * ACCURATE.chart)
+    strict = GmLveg(options=replace(SMALL, looseness=1.0, epochs=0), pruner=lvg).fit(trees)
+    assert strict.threshold == lvg.threshold
 
 
 # -- the paper

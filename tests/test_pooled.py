@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -124,3 +125,19 @@ def test_confidences_of_a_joint_tagger_are_its_posteriors(dev: list[Tree]) -> No
     for tag, confidence, row in zip(tagging.tags, tagging.confidences, rows, strict=True):
         assert sum(row.values()) == pytest.approx(1)
         assert confidence == pytest.approx(row[tag], abs=1e-2)  # pruned more
+
+
+def test_a_pruner_of_several_members_speaks_once(dev: list[Tree]) -> None:
+    """Two kinds of vectors for one grammar: three opinions; the threshold is that of what prunes least."""
+    grammars = [Lvg(rounds=1, seed=seed, options=QUICK).fit(dev[:80]) for seed in (0, 1)]
+    members = [
+        GmLveg(replace(SMALL, looseness=looseness, epochs=0), pruner=grammars[pruner]).fit(dev[:80])
+        for looseness, pruner in ((1.0, 0), (0.1, 0), (0.5, 1))
+    ]
+    product = Product(members)
+    assert [member.joint for member in product.members] == [True, False, True]
+    assert all(member.joint for member in members)  # they are not the product's to be changed
+    assert product.threshold == pytest.approx(0.1 * product.cascade.chart)
+    search = product.searched(SHORT)
+    assert search is not None
+    assert len(search.opinions) == 5
