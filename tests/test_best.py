@@ -9,7 +9,7 @@ import pytest
 
 from latree import load
 from latree.best.plans import CONTEXT_SHARE, MARGIN, ParserPlan, Step, TaggerPlan
-from latree.best.search import BestModelSearch
+from latree.best.search import LUCK, BestModelSearch
 from latree.best.trials import Outcome, Task, Trial, make
 from latree.data import toy
 from latree.kinds.registry import Kind
@@ -180,7 +180,7 @@ def test_what_was_done_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     training = model.training
     assert set(training["trials"]) == {"first", "seed 1"}
     assert model.kind == ("product" if len(training["members"]) > 1 else "lvg")
-    assert training["score"] >= max(one["score"] for one in training["trials"].values())
+    assert training["score"] >= max(one["score"] for one in training["trials"].values()) - LUCK
     assert training["dev"]["f1"] == pytest.approx(training["score"])  # all of dev was the sample
     shown = latree("show", "-m", output).out
     assert "seed 1" in shown
