@@ -22,7 +22,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 FINE = {"parts of tags": {"fine": "auto"}}
 MOST_SEEDS = 8  # grammars that differ in nothing else
-TIMES = {"gm-lveg": 2.2, "lvg-d": 12.0}  # of a grammar with ROUNDS: what a training should have to be of use
+TIMES = {"gm-lveg": 1.4, "lvg-d": 12.0}  # of a grammar with ROUNDS: what a training should have to be of use
 ROUNDS = 4
 FORESTS = 2.0  # the same, of what a neural encoder is trained on
 MOST_EPOCHS = 25
