@@ -1,4 +1,4 @@
-"""How much of a treebank lies on disk while a latent variable grammar is trained on it.
+"""How much of a treebank lies on disk, and how much memory is used, while a latent variable grammar is trained on it.
 
     python -m bench.treebank_size TREEBANK
     python -m bench.treebank_size TREEBANK --train
@@ -46,6 +46,7 @@ class MostMemory(Thread):
 
 
 def train(path: str) -> None:
+    """Print what a round of training takes."""
     memory, start, seconds = MostMemory(), time.process_time(), list[float]()
     memory.start()
     model = Lvg(**FEW)

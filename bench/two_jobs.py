@@ -21,6 +21,7 @@ from typing import Any
 from bench.kinds import DEFAULT, make
 from bench.parsing import read_part
 from latree.kinds.lvg.model import Lvg
+from latree.kinds.registry import kind_named
 from latree.learning.loop import Training
 
 KINDS = (
@@ -58,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     print("| | one job, s | two jobs, s | |\n|---|---|---|---|")
     for recipe in options.kinds:
-        pruner = None if recipe.split()[0] in ("lvg", "svs") else grammar()
+        pruner = grammar() if kind_named(recipe.split()[0]).pruners else None
         turns = [(fit(recipe, trees, pruner, 1), fit(recipe, trees, pruner, 2)) for _ in range(options.times)]
         if len({content for turn in turns for _, content in turn}) > 1:
             raise SystemExit(f"{recipe}: the files differ")

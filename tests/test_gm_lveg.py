@@ -14,6 +14,7 @@ import pytest
 from latree import Hmm, LatreeError, Pcfg, Tree, load, read_trees
 from latree.cli.kind_options import options_from
 from latree.data import toy
+from latree.inference.forest import Forest
 from latree.inference.prune import ACCURATE
 from latree.kinds.examples import by_length, forests_with_gold
 from latree.kinds.gm_lveg import KIND, GmLvegOptions
@@ -318,14 +319,24 @@ def test_a_threshold_of_the_first_pass(trees: list[Tree], lvg: Lvg, tagged: list
     assert tagger.tag(tagged[0][0])
 
 
-def test_parsing_considers_what_training_did(trees: list[Tree], lvg: Lvg) -> None:
-    """The thresholds of training, also where the user sets what the pruner prunes; training adds what gold needs."""
+def test_parsing_considers_what_training_did(trees: list[Tree], lvg: Lvg, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thresholds of training, also where the user sets what the pruner prunes."""
     model = GmLveg(options=replace(SMALL, looseness=0.01, epochs=0), pruner=lvg).fit(trees)
     assert model.threshold == pytest.approx(0.01 * lvg.threshold)
-    for example in model.examples(model.prepare_data(trees))[:20]:
-        search = model.searched(example.words)
-        assert search is not None
-        assert len(search.forest.rule) <= len(forests_with_gold(model, [example], 0.01)[1].rule)
+    seen: list[float] = []
+    refine = Lvg.refine
+
+    def watched(self: Lvg, forest: Forest, reading: Any, looseness: float, *gold: Any) -> Forest:
+        seen.append(looseness)
+        return refine(self, forest, reading, looseness, *gold)
+
+    monkeypatch.setattr(Lvg, "refine", watched)
+    example = model.examples(model.prepare_data(trees))[0]
+    forests_with_gold(model, [example], 0.01)
+    search = model.searched(example.words)
+    assert search is not None
+    assert len(search.forest.rule) > 0
+    assert seen == pytest.approx([0.01, 0.01])
     model.cascade = ACCURATE
     assert model.threshold == pytest.approx(0.01 * ACCURATE.chart)
     strict = GmLveg(options=replace(SMALL, looseness=1.0, epochs=0), pruner=lvg).fit(trees)

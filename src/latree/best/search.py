@@ -125,7 +125,7 @@ class BestModelSearch:
     def _compose(self) -> Any:
         """Multiply the best model with others, one after the other, that make it better on dev.
 
-        It was chosen by what it has there, from many; the first product was not.
+        The best model was chosen from many by what it has there, which the first product was not: see LUCK.
         """
         ranked = self.plan.members(self.done)
         best, needed, members = ranked[0].score, ranked[0].score - LUCK, [ranked[0].trial]

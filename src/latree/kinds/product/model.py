@@ -41,8 +41,12 @@ class ProductReading(Reading):
 JOINT = Cascade(1e-3, ((2, 1e-4),))  # looser than for one: each member prunes what the one before left
 
 
-def _same_weights(one: Parser, other: Parser) -> bool:
-    return one.kind == other.kind and np.array_equal(one.theta, other.theta)
+def _same(one: Parser, other: Parser) -> bool:
+    """Whether two models, which may be from files of their own, have learned the same."""
+    if one is other or one.kind != other.kind:
+        return one is other
+    mine, theirs = one.state().arrays, other.state().arrays
+    return mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
 
 
 class Product(Parser):
@@ -69,7 +73,7 @@ class Product(Parser):
         heard: list[Any] = []
         for member in self.members:
             if isinstance(member, PrunedParser) and member.joint:
-                member.joint = not any(_same_weights(member.pruner, one) for one in heard)
+                member.joint = not any(_same(member.pruner, one) for one in heard)
                 heard.append(member.pruner)
 
     def _check(self) -> None:
@@ -97,7 +101,7 @@ class Product(Parser):
     def cascade(self, value: Cascade) -> None:
         for member in self.members:
             member.cascade = value
-        self.threshold = min((member.threshold for member in self.members), default=value.chart)
+        self.threshold = min(member.threshold for member in self.members)
 
     # -- search
 
