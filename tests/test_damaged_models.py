@@ -73,6 +73,7 @@ DAMAGES: dict[str, list[Damage]] = {
         entry("history.0", 9, -1),
         array("theta.bits", lambda a: a[:-1]),
         array("frequency", lambda a: a[1:]),
+        in_header("prunes_less", value="much"),
     ],
     "gm-lveg": [
         array("mixtures.mean", lambda a: a.reshape(-1, 1)),

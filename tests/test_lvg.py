@@ -6,17 +6,20 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator
+from copy import copy
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import latree
 from latree import LatreeError, Parse, Pcfg, Tree
 from latree.arrays import NONE, Floats, Longs
 from latree.inference.forest import Forest
 from latree.inference.forms.sparse import Sparse
 from latree.inference.grammar import Grammar
-from latree.inference.prune import ACCURATE, FAST, Cascade
+from latree.inference.prune import ACCURATE, FAST, WIDE, Cascade
 from latree.inference.reading import Emissions
 from latree.inference.results import OBJECTIVES, Objective
 from latree.inference.sampling import sample_derivation
@@ -26,6 +29,8 @@ from latree.inference.viterbi import viterbi_edges
 from latree.kinds.analyses import rank
 from latree.kinds.lvg import LvgOptions, read_rounds
 from latree.kinds.lvg.model import Lvg
+from latree.kinds.lvg.training import WORTH
+from latree.kinds.product.model import Product
 from latree.kinds.search import Attempt, Search, Trouble
 from latree.learning.checkpoint import Checkpoint
 from latree.learning.loop import Training
@@ -336,6 +341,36 @@ def test_the_round_that_is_best_on_held_out_trees_is_kept(dev: list[Tree], tmp_p
     assert model.training["steps"] == {"unit": "round", "kept": 2, "scores": [1.0, 3.0, 2.0]}
     assert model.history.rounds == 2
     np.testing.assert_array_equal(model.theta, Lvg(rounds=2, options=QUICK).fit(dev).theta)
+
+
+@pytest.mark.parametrize("gain", [0.1, 0.3])
+def test_it_prunes_less_where_that_is_better_on_held_out_trees(dev: list[Tree], tmp_path: Path, gain: float) -> None:
+    model = Lvg(rounds="auto", options=QUICK)
+    model.fit(dev, Training(score=lambda one: 50.0 - one.history.rounds + gain * one.prunes_less))
+    wanted = WIDE if gain > WORTH else FAST
+    assert (model.cascade, model.threshold) == (wanted, wanted.chart)
+    assert model.training["steps"]["kept"] == 1
+    assert model.training["pruning"] == {"scores": [49.0, 49.0 + gain], "less": wanted is WIDE}
+    model.save(tmp_path / "model")
+    again: Any = latree.load(tmp_path / "model")
+    assert again.cascade == wanted
+
+
+def test_one_that_prunes_less_prunes_for_others_as_any_other(model: Lvg) -> None:
+    less = copy(model)
+    less.prune_less(True)
+    assert less.as_pruner().cascade == FAST
+    assert less.cascade == WIDE  # it is as it was
+    assert model.as_pruner() is model
+
+
+def test_a_product_prunes_no_more_than_any_member(model: Lvg, tmp_path: Path) -> None:
+    less = copy(model)
+    less.prune_less(True)
+    product = Product([model, less])
+    assert (Product([model, model]).threshold, product.threshold) == (FAST.chart, WIDE.chart)
+    product.save(tmp_path / "product")
+    assert latree.load(tmp_path / "product").threshold == WIDE.chart
 
 
 def test_rounds_cannot_be_chosen_without_held_out_trees(dev: list[Tree]) -> None:

@@ -72,6 +72,14 @@ def positive(name: str, header: Mapping[str, Any], default: float) -> float:
     return float(value)
 
 
+def truth(name: str, header: Mapping[str, Any], default: bool) -> bool:
+    """The header's entry of this name, yes or no; files may be without."""
+    value = header.get(name, default)
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} is {value!r}, where only true or false can be")
+    return value
+
+
 def _in_shape(name: str, arrays: Arrays, shape: tuple[int | None, ...]) -> NDArray[Any]:
     array = arrays[name]
     fits = len(array.shape) == len(shape)

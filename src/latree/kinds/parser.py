@@ -77,6 +77,10 @@ class Parser(ForestModel[Parse]):
     def searcher(self) -> Parser:
         return self
 
+    def as_pruner(self) -> Parser:
+        """The parser as it prunes for others."""
+        return self
+
     @property
     def fine(self) -> FineTagger | None:
         """What finds the treebank's tags, where the grammar's are coarser."""

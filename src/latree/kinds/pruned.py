@@ -248,9 +248,9 @@ class PrunedParser(PrunedModel, Parser):
         return examples
 
     def adopt(self, pruner: Parser) -> None:
-        super().adopt(pruner)
+        super().adopt(pruner.as_pruner())
         self.labels, self.binarization = pruner.labels, pruner.binarization
-        self.threshold = pruner.threshold * self.parsing_looseness
+        self.threshold = self.pruner.threshold * self.parsing_looseness
 
     @property
     def cascade(self) -> Cascade | None:

@@ -87,7 +87,7 @@ class GaussianModel(SpanModel, ContinuousModel):
         """Take over the pruner's model of the treebank, and have it prune by the threshold of the options."""
         super().adopt(pruner)
         if self.options.p_min is not None:
-            mine: Any = copy(pruner)  # another model may have the same one
+            mine: Any = copy(self.pruner)  # another model may have the same one
             if getattr(mine, "cascade", None) is not None:
                 mine.cascade = replace(mine.cascade, chart=self.options.p_min)
             mine.threshold = self.threshold = self.options.p_min

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from latree.arrays import NONE, Floats, Longs
-from latree.checks import integers, numbers, whole_number
+from latree.checks import integers, numbers, truth, whole_number
 from latree.files import Arrays, Header, ModelFile, pack_sparse, part_of, unpack_places
 from latree.inference.decode import only
 from latree.inference.forest import Forest, thin
 from latree.inference.forms.sparse import Sparse, no_statistics, of_cells, sparse, with_words
-from latree.inference.prune import FAST, Cascade
+from latree.inference.prune import FAST, WIDE, Cascade
 from latree.inference.reading import Emissions
 from latree.inference.results import Parse
 from latree.inference.subtypes import MOST_SUBTYPES, Cells, ColumnMap, History, Layout, project
@@ -209,6 +209,7 @@ class Lvg(Subtyped, Parser):
     for_people = (*Parser.for_people, "trimmed")
     run_options = (*Parser.run_options, "cascade")
     _cascade, threshold = FAST, FAST.chart
+    prunes_less = False  # than others of its kind, since held-out data say that this is better
 
     def stand_in(self, tokens: tuple[str, ...], trouble: Trouble) -> Parse:
         """What the unsplit grammar derives; else a flat tree."""
@@ -251,6 +252,18 @@ class Lvg(Subtyped, Parser):
     def cascade(self, value: Cascade) -> None:
         self._cascade, self.threshold = value, value.chart
 
+    def prune_less(self, less: bool) -> None:
+        """Whether it considers more of a sentence than others of its kind, here and where it is read from a file."""
+        self.prunes_less, self.cascade = less, WIDE if less else FAST
+
+    def as_pruner(self) -> Parser:
+        """It prunes for others as any grammar of its kind: how much less than for itself is for them to say."""
+        if not self.prunes_less:
+            return self
+        pruner = copy(self)
+        pruner.prune_less(False)
+        return pruner
+
     def refine(
         self, forest: Forest, reading: Emissions, looseness: float, gold: tuple[Longs, int] | None = None
     ) -> Forest:
@@ -268,6 +281,8 @@ class Lvg(Subtyped, Parser):
 
     def state(self) -> ModelFile:
         header, arrays = super().state()
+        if self.prunes_less:
+            header["prunes_less"] = True
         if self.fine is not None:
             header["fine"] = self.fine.header()
             arrays |= {f"fine.{name}": array for name, array in self.fine.to_arrays().items()}
@@ -275,6 +290,7 @@ class Lvg(Subtyped, Parser):
 
     def restore(self, header: Header, arrays: Arrays) -> None:
         super().restore(header, arrays)
+        self.prune_less(truth("prunes_less", header, False))
         if "fine" in header:
             self._fine = FineTagger.from_file(header["fine"], part_of("fine.", arrays))
 

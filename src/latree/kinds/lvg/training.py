@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,11 +14,14 @@ from latree.kinds.lvg.smoothing import Smoother
 from latree.kinds.lvg.split_merge import Expectation, Refined, first_grammar, fit, merge, split, subtype_counts
 from latree.learning.checkpoint import Standing
 from latree.learning.latent_treebank import LatentTreebank
-from latree.learning.loop import Progress, Trainee, Training, Watch
+from latree.learning.loop import Progress, Score, Trainee, Training, Watch
 from latree.lexicon.words import Lexicon
 
 if TYPE_CHECKING:
     from latree.kinds.lvg.model import Subtyped
+
+
+WORTH = 0.2  # points that pruning less must gain: it takes half as much time again
 
 
 class Rounds(Trainee):
@@ -107,6 +110,19 @@ class Rounds(Trainee):
     def adopt(self, learned: Arrays) -> None:
         history = History.from_arrays(learned, int(learned["rounds"][0]), learned["size"])
         self._take(self._grammar(learned, learned["size"], history))
+
+    def finish(self, score: Score | None, best: float) -> None:
+        """Where held-out data say how many rounds there are, they say too how much is pruned."""
+        model: Any = self.model  # a parser: taggers take a number of rounds
+        if score is None or not self.keeps_best:
+            return
+        about = dict(model.training)
+        model.prune_less(True)
+        less = score(model)
+        if less < best + WORTH:
+            model.prune_less(False)
+            model.training = about
+        model.training["pruning"] = {"scores": [round(best, 4), round(less, 4)], "less": model.prunes_less}
 
     def close(self) -> None:
         self.treebank.shards.close()

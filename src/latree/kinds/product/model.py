@@ -65,7 +65,9 @@ class Product(Parser):
             first = self.members[0]
             self.grammar, self.lexicon, self.theta = first.grammar, first.lexicon, first.theta
             self.labels, self.binarization, self.max_length = first.labels, first.binarization, first.max_length
+            narrowest = min(member.threshold for member in self.members)
             self.cascade = JOINT
+            self.threshold = min(narrowest, self.threshold)  # some are better with less
             self._let_pruners_speak_once()
 
     def _let_pruners_speak_once(self) -> None:
