@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from latree.arrays import NONE, Floats, is_among
+from latree.arrays import NONE, Floats, hold_all, is_among
 from latree.inference.chart import chart_grammar, fill_chart
 from latree.inference.derivations import Derivations
 from latree.inference.forest import (
@@ -306,3 +306,10 @@ def test_what_is_among_few_is_what_numpy_finds() -> None:
     for few in (0, 1, 7, 60):
         values, wanted = rng.integers(0, 50, 200), rng.integers(0, 50, few)
         assert (is_among(values, wanted) == np.isin(values, wanted)).all()
+
+
+def test_values_hold_all_of_few_where_none_is_missing() -> None:
+    values = np.array([5, 3, 3, 9])
+    for few, all_there in (([], True), ([3], True), ([9, 3, 5], True), ([3, 4], False), ([10], False)):
+        assert hold_all(values, np.array(few, np.int64)) == all_there
+    assert not hold_all(values[:0], values)

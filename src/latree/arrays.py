@@ -25,8 +25,21 @@ def ranges(first: Longs, lengths: Longs) -> Longs:
 
 def is_among(values: Longs, few: Longs) -> NDArray[np.bool_]:
     """Tell which values are among some few others, which alone are sorted; `np.isin` would sort all."""
-    if not len(few):
-        return np.zeros(len(values), np.bool_)
-    few = np.sort(few)
-    found: NDArray[np.bool_] = few[np.minimum(np.searchsorted(few, values), len(few) - 1)] == values
-    return found
+    return _matched(values, np.sort(few))[1]
+
+
+def hold_all(values: Longs, few: Longs) -> bool:
+    """Tell whether all of some few distinct numbers, which alone are sorted, are among the values."""
+    place, found = _matched(values, np.sort(few))
+    seen = np.zeros(len(few), np.bool_)
+    seen[place[found]] = True
+    return bool(seen.all())
+
+
+def _matched(values: Longs, ordered: Longs) -> tuple[Longs, NDArray[np.bool_]]:
+    """Where each value would be among numbers that are in order, and whether it is there."""
+    if not len(ordered):
+        return np.zeros(len(values), np.int64), np.zeros(len(values), np.bool_)
+    place = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
+    found: NDArray[np.bool_] = ordered[place] == values
+    return place, found

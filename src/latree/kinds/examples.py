@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from latree.arrays import NONE, Floats, Longs, is_among, starts
+from latree.arrays import NONE, Floats, Longs, hold_all, starts
 from latree.errors import LatreeError
 from latree.inference.forest import Forest, Piece, anchors, anchors_of_piece, assemble
 from latree.inference.sequences import Lattice, chosen_steps, likely_tags, narrowed, only, restricted
@@ -61,8 +61,7 @@ def _prune_around(model: PrunedModel, example: Example, coarse: Any, looseness: 
     gold = np.unique(anchors_of_piece(example.gold, size))
     while True:
         piece = model.pruner.prune(coarse, threshold)
-        found = anchors_of_piece(piece, size)
-        if len(np.unique(found[is_among(found, gold)])) == len(gold):
+        if hold_all(anchors_of_piece(piece, size), gold):
             return piece
         if threshold == 0.0:
             raise LatreeError(f"the pruner does not derive the gold analysis of: {' '.join(example.words)}")
