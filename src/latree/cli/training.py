@@ -87,8 +87,20 @@ def run(model: Model, data: Iterable[Any], plan: Plan) -> None:
     if not plan.quiet:
         if getattr(model.options, "estimator", "em") == "variational":
             note(f"subtypes used, of {model.options.prior.truncation} at most: {used_subtypes(model)}")
+        for choice in choices(model.training):
+            note(choice)
         seconds = time.process_time() - started
         note(f"{model.kind}: {model.size_told()}; {seconds:.1f} CPU seconds; written to {plan.output}")
+
+
+def choices(about: Header) -> Iterator[str]:
+    """Tell what held-out data have decided, as a model's header has it."""
+    if steps := about.get("steps"):
+        yield f"{steps['unit']} {steps['kept']} of {len(steps['scores'])} is the best on dev, and is kept"
+    if pruning := about.get("pruning"):
+        before, less = pruning["scores"]
+        outcome = "which it does from now on" if pruning["less"] else "which is not worth the time"
+        yield f"pruning less takes dev from {before:.2f} to {less:.2f}, {outcome}"
 
 
 def _fit(model: Model, data: Iterable[Any], training: Training, reporter: Reporter) -> None:
