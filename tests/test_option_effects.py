@@ -124,6 +124,8 @@ def other_value(name: str, option: str) -> Any:
         return str(transformer())
     special: dict[tuple[str, str], Any] = {
         ("gm-lveg-tagger", "grow"): 1,
+        ("lvg", "rule_smoothing"): 0.5,
+        ("lvg-tagger", "rule_smoothing"): 0.5,
         ("gm-lveg-tagger", "spans"): False,
         ("gm-lveg-tagger", "subtypes"): 1,
         ("lvg-d", "start"): "zero",

@@ -102,6 +102,15 @@ class LvgOptions(TreebankOptions):
         least=1,
         needs=_EM,
     )
+    rule_smoothing: float = option(
+        0.05,  # the Berkeley parser's is 0.01, for ten times the trees
+        "Share of a rule's probability that each subtype of its parent takes from the others, from 0 to 1: the fewer "
+        "trees, the more.",
+        least=0.0,
+        most=1.0,
+        tagger=0.01,
+        needs=_EM,
+    )
     tolerance: float = option(
         0.0,
         "Go on to the next step early when a pass raises the log-likelihood by less than this a word; 0: never.",
@@ -114,8 +123,6 @@ class LvgOptions(TreebankOptions):
         only="parser",
     )
     noise: float = 1.0  # per cent by which fresh subtypes differ, and counts that the first grammar adds at most
-    # Share that a rule's subtype takes from its siblings: the Berkeley parser's is 0.01, which suits 40,000 trees.
-    rule_smoothing: float = 0.05
     word_smoothing: float = 0.1  # share that a word's subtype takes from its siblings
     prior: VariationalOptions = constant(VariationalOptions(), only="parser", needs={"estimator": "variational"})
 
