@@ -27,6 +27,7 @@ from latree.inference.subtypes import History
 from latree.inference.sweep import inside_only
 from latree.inference.viterbi import viterbi_edges
 from latree.kinds.analyses import rank
+from latree.kinds.jobs import pack, unpack
 from latree.kinds.lvg import LvgOptions, read_rounds
 from latree.kinds.lvg.model import Lvg
 from latree.kinds.lvg.training import WORTH
@@ -371,6 +372,15 @@ def test_a_product_prunes_no_more_than_any_member(model: Lvg, tmp_path: Path) ->
     assert (Product([model, model]).threshold, product.threshold) == (FAST.chart, WIDE.chart)
     product.save(tmp_path / "product")
     assert latree.load(tmp_path / "product").threshold == WIDE.chart
+
+
+def test_another_process_prunes_as_this_one(model: Lvg) -> None:
+    for one in (model, Product([model, model])):
+        one = copy(one)
+        one.cascade = ACCURATE
+        one.threshold = 1e-3
+        again: Any = unpack(pack(one))
+        assert (again.cascade, again.threshold) == (ACCURATE, 1e-3)
 
 
 def test_rounds_cannot_be_chosen_without_held_out_trees(dev: list[Tree]) -> None:

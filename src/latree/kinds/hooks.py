@@ -49,7 +49,8 @@ class ModelHooks(ABC, Generic[Result]):
     """What `ForestModel` asks of a kind.  A `reading` is of the type that the kind's own `read` gives."""
 
     kind: ClassVar[str]
-    run_options: ClassVar[tuple[str, ...]] = ("threshold", "max_length")  # set by the user of a model, not by training
+    # Set by the user of a model, not by training; in this order, since a cascade sets a threshold too.
+    run_options: ClassVar[tuple[str, ...]] = ("threshold", "max_length")
     continues: ClassVar[str | None] = None  # the option that a training cut short may be given more of
     certifies: ClassVar[bool] = True  # the coarse pass is the model itself, and exact k-best lists can be told from it
     threshold: float = 5e-3  # posterior below which the coarse pass drops what it found

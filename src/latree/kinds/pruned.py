@@ -222,7 +222,7 @@ class PrunedParser(PrunedModel, Parser):
 
     for_people = (*Parser.for_people, "pruner")
     pruner: Parser
-    run_options = (*Parser.run_options, "cascade", "joint")
+    run_options = ("cascade", *Parser.run_options, "joint")
 
     @property
     def fine(self) -> FineTagger | None:

@@ -56,7 +56,7 @@ class Cvg(PrunedParser):
 
     kind = "cvg"
     own_name = "lists"
-    run_options = (*Parser.run_options, "cascade")
+    run_options = ("cascade", *Parser.run_options)
     options: CvgOptions
     network: Network
 

@@ -207,7 +207,7 @@ class Lvg(Subtyped, Parser):
 
     kind = "lvg"
     for_people = (*Parser.for_people, "trimmed")
-    run_options = (*Parser.run_options, "cascade")
+    run_options = ("cascade", *Parser.run_options)
     _cascade, threshold = FAST, FAST.chart
     prunes_less = False  # than others of its kind, since held-out data say that this is better
 

@@ -55,7 +55,7 @@ class Product(Parser):
     kind = "product"
     for_people = (*Parser.for_people, "members")
     certifies = False
-    run_options = (*Parser.run_options, "cascade")
+    run_options = ("cascade", *Parser.run_options)
 
     def __init__(self, members: Sequence[Any] = ()) -> None:
         self.members = tuple(copy(member) for member in members)  # a product sets how much its members prune
