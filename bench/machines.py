@@ -48,7 +48,8 @@ def _raylet(machine: Any) -> int:
 def works(process: int) -> bool:
     """Whether a process is a worker of the cluster, perhaps one that has nothing to do yet."""
     name = title(process)
-    return name.startswith((WORKER, b"ray::IDLE")) or b"default_worker.py" in name
+    is_raylet = name.partition(b"\0")[0].endswith(b"raylet")  # which is told how to start workers
+    return name.startswith((WORKER, b"ray::IDLE")) or (b"default_worker.py" in name and not is_raylet)
 
 
 def workers_of(machine: Any) -> list[int]:
