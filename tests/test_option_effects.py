@@ -107,6 +107,8 @@ SHORT = {
     "cvg": {**SMALL["cvg"], "epochs": 2},  # the penalty has something to draw back after the first step
     "gm-lveg": {**SMALL["gm-lveg"], "epochs": 2},
     "gm-lveg-tagger": {**SMALL["gm-lveg-tagger"], "epochs": 2},
+    "lvg": {**SMALL["lvg"], "rounds": 2},  # what splits in the first round has no siblings to smooth by
+    "lvg-tagger": {**SMALL["lvg-tagger"], "subtypes": 4},
     "lvg-d": {**SMALL["lvg-d"], "strength": 0.01},
     "lvg-d-tagger": {**SMALL["lvg-d-tagger"], "strength": 0.01},
 }
@@ -124,8 +126,10 @@ def other_value(name: str, option: str) -> Any:
         return str(transformer())
     special: dict[tuple[str, str], Any] = {
         ("gm-lveg-tagger", "grow"): 1,
+        ("lvg", "rounds"): 1,
         ("lvg", "rule_smoothing"): 0.5,
         ("lvg-tagger", "rule_smoothing"): 0.5,
+        ("lvg-tagger", "subtypes"): 2,
         ("gm-lveg-tagger", "spans"): False,
         ("gm-lveg-tagger", "subtypes"): 1,
         ("lvg-d", "start"): "zero",
