@@ -96,7 +96,7 @@ def run(model: Model, data: Iterable[Any], plan: Plan) -> None:
 def choices(about: Header) -> Iterator[str]:
     """Tell what held-out data have decided, as a model's header has it."""
     if steps := about.get("steps"):
-        yield f"{steps['unit']} {steps['kept']} of {len(steps['scores'])} is the best on dev, and is kept"
+        yield f"the best on dev, which is kept, is {steps['unit']} {steps['kept']} of {len(steps['scores'])}"
     if pruning := about.get("pruning"):
         before, less = pruning["scores"]
         outcome = "which it does from now on" if pruning["less"] else "which is not worth the time"
