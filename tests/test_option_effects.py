@@ -60,7 +60,7 @@ OTHER: dict[str, Any] = {
     "k_max": 4,
     "k_min": 2,
     "labels": "raw",
-    "list": 3,
+    "list": 2,
     "looseness": 1e-6,
     "margin": 9.0,
     "max_length": 9,
