@@ -78,7 +78,7 @@ class Parser(ForestModel[Parse]):
         return self
 
     def as_pruner(self) -> Parser:
-        """The parser as it prunes for others."""
+        """Give the parser as it prunes for others."""
         return self
 
     @property

@@ -253,11 +253,11 @@ class Lvg(Subtyped, Parser):
         self._cascade, self.threshold = value, value.chart
 
     def prune_less(self, less: bool) -> None:
-        """Whether it considers more of a sentence than others of its kind, here and where it is read from a file."""
+        """Consider more of every sentence than others of the kind do, or as much; its file keeps which."""
         self.prunes_less, self.cascade = less, WIDE if less else FAST
 
     def as_pruner(self) -> Parser:
-        """It prunes for others as any grammar of its kind: how much less than for itself is for them to say."""
+        """Give the same grammar, pruning as others of the kind do: whoever it prunes for says how much less."""
         if not self.prunes_less:
             return self
         pruner = copy(self)

@@ -112,7 +112,7 @@ class Rounds(Trainee):
         self._take(self._grammar(learned, learned["size"], history))
 
     def finish(self, score: Score | None, best: float) -> None:
-        """Where held-out data say how many rounds there are, they say too how much is pruned."""
+        """Try to prune less, where held-out data say how many rounds there are; keep to it where they gain by it."""
         model: Any = self.model  # a parser: taggers take a number of rounds
         if score is None or not self.keeps_best:
             return
