@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from latree.arrays import Floats, Ints, Longs, ranges, starts
+from latree.arrays import Floats, Ints, Longs, ranges
 from latree.inference.forest import PASS, Forest, L, P, R
 from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.jit import LEAN_OPTIONS, lean, lean_kernel
@@ -96,8 +96,20 @@ def _choose_down(weights: Any, edges: Edges, stats: Any) -> Callable[..., None]:
 
 def empty_messages(forest: Forest, width: Longs) -> Messages:
     """Messages of no mass; `width[symbol]` is how many numbers a message of that symbol has."""
-    start = starts(width[forest.symbol])
+    start = np.empty(len(forest.symbol) + 1, np.int64)
+    _lay_out(forest.symbol, width, start)
     return Messages(start, np.zeros(start[-1]), np.full(len(forest.symbol), -np.inf))
+
+
+@lean_kernel
+def _lay_out(symbol: Ints, width: Longs, start: Longs) -> None:
+    """Where the messages of items of these symbols begin, end to end.
+
+    Compiled, so that other threads go on meanwhile.
+    """
+    start[0] = 0
+    for item in range(len(symbol)):
+        start[item + 1] = start[item] + width[symbol[item]]
 
 
 @lean

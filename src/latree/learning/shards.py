@@ -8,7 +8,7 @@ changed, and the parameters with every sum.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -143,10 +143,22 @@ class Holder:
     def _pool(self) -> ThreadPoolExecutor:
         from concurrent.futures import ThreadPoolExecutor  # which several processes do without
 
-        return ThreadPoolExecutor(self.threads, "latree")
+        return ThreadPoolExecutor(self.threads - 1, "latree")
 
-    def _map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        return list((map if self.threads == 1 else self._pool.map)(function, items))
+    def _map(self, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """Do it to each, by all threads, of which this is one: so it need not be woken for what is done in a moment."""
+        made: dict[int, Result] = {}
+        waiting = iter(range(len(items)))
+
+        def work() -> None:
+            for k in waiting:
+                made[k] = function(items[k])
+
+        others = [self._pool.submit(work) for _ in range(1, self.threads)]
+        work()
+        for other in others:
+            other.result()
+        return [made[k] for k in range(len(items))]
 
     def close(self) -> None:
         """End the threads."""
