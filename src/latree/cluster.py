@@ -21,6 +21,9 @@ from typing import Any
 from latree.errors import LatreeError
 
 TIMEOUT = 10.0  # seconds to answer
+# Ray sends what is smaller than 100,000 bytes with a call itself, and the rest by way of stores that machines have for
+# it, which for half a megabyte takes four times the processor time of so many pieces.
+PIECE, MOST_PIECES = 95_000, 20
 START = "start one with `ray start`, or give the address of one that runs"
 
 
@@ -72,14 +75,24 @@ def _check_answer(address: str) -> None:
         raise LatreeError(f"no Ray cluster answers at {address!r} ({error.strerror or error}); {START}") from None
 
 
+def in_pieces(packed: bytes, count: int) -> list[bytes]:
+    """Cut into so many pieces, of which the last may be larger than the others, and some be empty."""
+    cuts = [packed[k * PIECE : (k + 1) * PIECE] for k in range(count - 1)]
+    return [*cuts, packed[(count - 1) * PIECE :]]
+
+
 class Actor:
     """What a worker is on the cluster."""
 
     def __init__(self) -> None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is there: the workers are the parallelism
 
-    def call(self, recipe: list[Any], packed: bytes) -> bytes:
-        """Return what came of a call, or the error, so that this is raised as it was."""
+    def call(self, recipe: list[Any], *pieces: bytes) -> bytes | list[bytes]:
+        """Return what came of a call, in as many pieces as it has, or the error, so that this is raised as it was."""
+        packed = self._made(recipe, b"".join(pieces))
+        return packed if len(pieces) == 1 else in_pieces(packed, len(pieces))
+
+    def _made(self, recipe: list[Any], packed: bytes) -> bytes:
         try:
             function, arguments = pickle.loads(packed)
             return pickle.dumps((function(self._kept(*recipe), *arguments), None), protocol=5)
@@ -114,17 +127,24 @@ class Actors:
     def submit(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Future[Any]:
         """Have a worker call `function(what it keeps, *arguments)`."""
         packed = pickle.dumps((function, arguments), protocol=5)
+        count = -(-len(packed) // PIECE)
+        pieces = in_pieces(packed, count) if count <= MOST_PIECES else [packed]
         with self.lock:
             number = min(range(len(self.actors)), key=self.busy.__getitem__)
             self.busy[number] += 1
-        answer = self.actors[number].call.remote(self.recipe, packed)
-        result: Future[Any] = Future()
+        answers = self.actors[number].call.options(num_returns=len(pieces)).remote(self.recipe, *pieces)
+        parts: list[Future[bytes]] = [one.future() for one in (answers if len(pieces) > 1 else [answers])]
+        missing, result = len(parts), Future[Any]()
 
-        def hand_over(done: Future[bytes]) -> None:
+        def hand_over(_: Future[bytes]) -> None:
+            nonlocal missing
             with self.lock:  # Ray calls this in a thread of its own
+                missing -= 1
+                if missing:
+                    return
                 self.busy[number] -= 1
             try:
-                value, error = pickle.loads(done.result())
+                value, error = pickle.loads(b"".join(part.result() for part in parts))
             except Exception as fault:
                 value, error = None, LatreeError(f"a worker on the cluster was lost for good: {fault}")
             if error is None:
@@ -132,7 +152,8 @@ class Actors:
             else:
                 result.set_exception(error)
 
-        answer.future().add_done_callback(hand_over)
+        for part in parts:
+            part.add_done_callback(hand_over)
         return result
 
     def shutdown(self) -> None:

@@ -35,7 +35,7 @@ class Encoder(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, sentences: Sentences) -> Tensor:
-        """Read sentences: [sentences, words of the longest, width], whatever stands where a shorter one has ended."""
+        """Read sentences: [all words, width]."""
 
     @abstractmethod
     def parts(self) -> tuple[Header, Arrays]:
@@ -81,7 +81,9 @@ class Scratch(Encoder):
         padded = pad_sequence(list(vectors.split(lengths.tolist())), batch_first=True)
         packed = pack_padded_sequence(padded, lengths, batch_first=True, enforce_sorted=False)
         contexts, _ = pad_packed_sequence(self.context(packed)[0], batch_first=True)
-        return self.dropout(contexts)
+        contexts = self.dropout(contexts)
+        present = torch.arange(contexts.shape[1])[None, :] < lengths[:, None]
+        return contexts[present.to(contexts.device)]
 
     def _read_words(self, words: list[str]) -> Tensor:
         """[words, numbers] of every word by itself."""

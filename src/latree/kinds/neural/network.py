@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from latree.arrays import Floats
+from latree.arrays import Floats, Longs, ranges, starts
 from latree.inference.gaussian.mixtures import Mixtures
 from latree.kinds.neural import NeuralOptions
 from latree.kinds.neural.anchored import SpanPlaces
@@ -58,10 +58,8 @@ class Network(nn.Module):
         """Read sentences of like length together."""
         device = self.word.weight.device
         with torch.autocast(device.type, torch.bfloat16, enabled=self._takes_half(device)):
-            padded = self.encoder(sentences)
-        lengths = torch.tensor([len(words) for words in sentences], device=device)
-        present = torch.arange(padded.shape[1], device=device)[None, :] < lengths[:, None]
-        vectors = padded[present].to(self.word.weight.dtype)
+            vectors = self.encoder(sentences)
+        vectors = vectors.to(self.word.weight.dtype)
         words = self.word(vectors).unflatten(1, (self.tags, -1))
         deviation = WIDEST * torch.tanh(words[..., -1:])
         after, before = self.fence(vectors).chunk(2, 1)
@@ -84,13 +82,13 @@ class Network(nn.Module):
     @torch.inference_mode()
     def context(self, sentences: Sentences) -> Context:
         """Read sentences of any lengths."""
-        order = sorted(range(len(sentences)), key=lambda k: len(sentences[k]))
-        parts = list[tuple[Tensor, ...]]()
-        for group in _alike(sentences, order):
-            lengths = [len(sentences[k]) for k in group]
-            parts += zip(*(x.split(lengths) for x in self.read([sentences[k] for k in group])), strict=True)
-        place = np.argsort(order)
-        return Context(*(torch.cat([parts[place[k]][x] for k in range(len(parts))]) for x in range(3)))
+        lengths = np.array([len(words) for words in sentences])
+        groups = _alike(lengths, np.argsort(lengths, kind="stable").tolist())
+        parts = [self.read([sentences[k] for k in group]) for group in groups]
+        # Where each word stands among those that were read.
+        place = np.argsort(ranges(starts(lengths)[np.concatenate(groups)], lengths[np.concatenate(groups)]))
+        there = torch.from_numpy(place).to(self.word.weight.device)
+        return Context(*(torch.cat(part)[there] for part in zip(*parts, strict=True)))
 
     @torch.inference_mode()
     def weights(self, context: Context, spans: SpanPlaces) -> Floats:
@@ -102,14 +100,14 @@ class Network(nn.Module):
 
 def as_array(tensor: Tensor) -> Floats:
     """Numbers as inference takes them."""
-    return np.asarray(tensor.detach().double().cpu().numpy())
+    return np.asarray(tensor.detach().cpu().double().numpy())
 
 
-def _alike(sentences: Sentences, order: Sequence[int], most: int = 1200) -> list[list[int]]:
+def _alike(lengths: Longs, order: Sequence[int], most: int = 1200) -> list[list[int]]:
     """Groups of sentences, of at most so many words with what fills them up."""
     groups: list[list[int]] = [[]]
     for k in order:
-        if groups[-1] and (len(groups[-1]) + 1) * len(sentences[k]) > most:
+        if groups[-1] and (len(groups[-1]) + 1) * lengths[k] > most:
             groups.append([])
         groups[-1].append(k)
     return groups

@@ -11,14 +11,14 @@ import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn import functional
-from torch.nn.utils.rnn import pad_sequence
 
+from latree.arrays import Longs, ranges, starts
 from latree.errors import LatreeError
 from latree.files import Arrays, Header, pack_strings, unpack_strings
 from latree.kinds.neural import NeuralOptions
@@ -118,29 +118,49 @@ class Pretrained(Encoder):
         body, layers = self.readers()
         vectors = self._read(body, [window for words in sentences for window in self._windows(words)])
         vectors = vectors + self.spelt(self.spelling([word for words in sentences for word in words]))
-        lengths = [len(words) for words in sentences]
-        apart, made = vectors.split(lengths), dict[int, Tensor]()
+        lengths = np.array([len(words) for words in sentences])
+        first, made, order = starts(lengths), list[Tensor](), list[Longs]()
         for group in self._together(lengths):
-            padded, present = _padded([apart[k] for k in group], self._filled(lengths[group[0]]))
-            seen = layers(padded, src_key_padding_mask=~present)
-            made |= {k: seen[row, : lengths[k]] for row, k in enumerate(group)}
-        return pad_sequence([made[k] for k in range(len(sentences))], batch_first=True)
+            cells = Cells.of(lengths[group], self._filled(max(lengths[group])))
+            place = ranges(first[group], lengths[group])
+            padded = vectors.new_zeros(cells.rows * cells.size, self.width)
+            padded = padded.index_copy(0, self._there(cells.place), vectors[self._there(place)])
+            absent = self._there(~cells.present)
+            seen = layers(padded.view(cells.rows, cells.size, -1), src_key_padding_mask=absent)
+            made.append(seen.flatten(0, 1)[self._there(cells.place)])
+            order.append(place)
+        return self._in_order(made, order)
 
     def _read(self, body: Any, windows: Sequence[Window]) -> Tensor:
         """[all words, width] what the transformer makes of each: the mean of its first and its last piece."""
-        made: dict[int, Tensor] = {}
-        for group in self._together([len(ids) for ids, _ in windows]):
-            ids = [torch.tensor(windows[k][0], device=self.body.device) for k in group]
-            pieces, present = _padded(ids, min(self._filled(len(ids[0])), self.room))
+        words = starts([len(last) for _, last in windows])
+        lengths, made, order = np.array([len(ids) for ids, _ in windows]), list[Tensor](), list[Longs]()
+        for group in self._together(lengths):
+            cells = Cells.of(lengths[group], min(self._filled(max(lengths[group])), self.room))
+            ids = np.zeros(cells.rows * cells.size, np.int64)
+            ids[cells.place] = [piece for k in group for piece in windows[k][0]]
+            pieces, present = self._there(ids).view(cells.rows, cells.size), self._there(cells.present)
             if self.training:
                 hidden = torch.rand(pieces.shape, device=pieces.device) < self.piece_dropout
                 pieces = pieces.masked_fill(hidden & present, self._mask)
             seen = self._mixed(body(input_ids=pieces, attention_mask=present.long(), output_hidden_states=True))
-            for row, k in enumerate(group):
-                last = windows[k][1]
-                first = [len(self.marks[0]), *(place + 1 for place in last[:-1])]
-                made[k] = (seen[row, first] + seen[row, last]) / 2
-        return torch.cat([made[k] for k in range(len(windows))])
+            begin, ends = len(self.marks[0]), [np.array(windows[k][1], np.int64) for k in group]
+            last = np.concatenate([row * cells.size + places for row, places in enumerate(ends)])
+            opens = [np.append(row * cells.size + begin, row * cells.size + p[:-1] + 1) for row, p in enumerate(ends)]
+            flat = seen.flatten(0, 1)
+            made.append((flat[self._there(np.concatenate(opens))] + flat[self._there(last)]) / 2)
+            order.append(ranges(words[group], np.diff(words)[group]))
+        return self._in_order(made, order)
+
+    def _there(self, array: NDArray[Any]) -> Tensor:
+        """An array where the network computes."""
+        return torch.from_numpy(array).to(self.shares.device)
+
+    def _in_order(self, made: Sequence[Tensor], order: Sequence[Longs]) -> Tensor:
+        """The rows of all groups, each of which goes to its place."""
+        if len(made) == 1:
+            return made[0]
+        return torch.cat(list(made))[self._there(np.argsort(np.concatenate(order)))]
 
     def _mixed(self, seen: Any) -> Tensor:
         """[sentences, pieces, width] the mean of all layers."""
@@ -156,19 +176,17 @@ class Pretrained(Encoder):
         known = (self.tokenizer.token_to_id(mask) for mask in MASKS)
         return next((number for number in known if number is not None), self._unknown)
 
-    def _together(self, lengths: Sequence[int]) -> list[list[int]]:
-        """Which are read in one go: all in training; else those that are filled up to the same length by themselves,
-        so that what is made of one does not depend on others."""
-        if self.training:
-            return [list(range(len(lengths)))]
-        groups: dict[int, list[int]] = {}
-        for k, length in enumerate(lengths):
-            groups.setdefault(self._filled(length), []).append(k)
-        return list(groups.values())
+    def _together(self, lengths: Longs) -> list[Longs]:
+        """Which are read in one go: all in training, and where many are read as fast as one; else those that are
+        filled up to the same length by themselves, so that what is made of one does not depend on others."""
+        if self.training or self.shares.device.type != "cpu":
+            return [np.arange(len(lengths))]
+        filled = np.array([self._filled(length) for length in lengths])
+        return [np.flatnonzero(filled == size) for size in dict.fromkeys(filled.tolist())]
 
     def _filled(self, length: int) -> int:
         """The length that something of this length is filled up to at least."""
-        return 0 if self.training else -(-length // STEP) * STEP
+        return 0 if self.training else -(-int(length) // STEP) * STEP
 
     def _windows(self, words: Sequence[str]) -> Iterator[Window]:
         """The pieces of a sentence between the tokeniser's marks, and where each of its words has its last piece."""
@@ -202,13 +220,19 @@ class Pretrained(Encoder):
         return encoded.ids[: words[0]], encoded.ids[words[-1] + 1 :]
 
 
-def _padded(rows: Sequence[Tensor], least: int) -> tuple[Tensor, Tensor]:
-    """Some rows filled up with zeros to the same length, at least this, and which places are theirs."""
-    lengths = torch.tensor([len(row) for row in rows], device=rows[0].device)
-    filled = pad_sequence(list(rows), batch_first=True)
-    more = max(least - filled.shape[1], 0)
-    filled = functional.pad(filled, (0, 0) * (filled.dim() - 2) + (0, more))
-    return filled, torch.arange(filled.shape[1], device=lengths.device) < lengths[:, None]
+class Cells(NamedTuple):
+    """Rows of some lengths, filled up to one size and laid end to end."""
+
+    rows: int
+    size: int
+    present: NDArray[np.bool_]  # [rows, size] whether something stands there
+    place: Longs  # where these are
+
+    @classmethod
+    def of(cls, lengths: Longs, least: int) -> Cells:
+        size = max(int(lengths.max()), least)
+        present = np.arange(size) < lengths[:, None]
+        return cls(len(lengths), size, present, np.flatnonzero(present))
 
 
 def _as_text(word: str) -> str:
