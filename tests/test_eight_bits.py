@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed (extra neural)")
@@ -59,6 +60,16 @@ def test_a_sentence_is_read_alike_among_others() -> None:
         together = encoder(SENTENCES).split([len(words) for words in SENTENCES])
         for rows, words in zip(together, SENTENCES, strict=True):
             torch.testing.assert_close(encoder([words]), rows, rtol=1e-4, atol=1e-4)
+
+
+def test_all_sentences_are_read_in_one_go_as_by_like_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = reader()
+    encoder.eight_bits = False
+    longer = [*SENTENCES, 5 * SENTENCES[-1]]
+    with torch.inference_mode():
+        apart = encoder(longer)
+        monkeypatch.setattr(encoder, "_together", lambda lengths: [np.arange(len(lengths))])  # as on a GPU
+        torch.testing.assert_close(encoder(longer), apart, rtol=1e-4, atol=1e-4)
 
 
 def test_eight_bits_are_near_to_all_bits() -> None:
