@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from latree.cli.warm import NAMES, SIZE, SMALL, TRAINED, is_tagger
 from latree.kinds.model import ForestModel
-from latree.kinds.product.model import Product
+from latree.kinds.product.model import together
 from latree.kinds.registry import kind_named, load
 from tests.command import done, folder, toy_trees, write_conllu
 
@@ -54,7 +54,7 @@ def made(name: str) -> tuple[ForestModel[Any], Path]:
     path = folder() / f"small {name}.latree"
     if name in TRAINED:
         return train(name, path), path
-    product = Product([model(member) for member in name.split(" x ")])
+    product = together([model(member) for member in name.split(" x ")])
     product.save(path)
     return product, path
 

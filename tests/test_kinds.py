@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from latree import LatreeError, Parse, Product, Tree, load
+from latree import LatreeError, Parse, Product, ProductTagger, Tree, load
 from latree.cli.warm import NAMES, SMALL, TRAINED, is_tagger
 from latree.data import toy
 from latree.inference.results import OBJECTIVES
+from latree.kinds.product.model import together
 from latree.kinds.registry import all_kinds, kind_named, model_class, report_on
 from latree.kinds.report import Ask
 from latree.kinds.sentences import BATCH
@@ -60,7 +61,7 @@ def joint(grammar: Any, analysis: Any) -> float:
 
 def several_opinions(grammar: Any) -> bool:
     """Whether several distributions choose an analysis together."""
-    return isinstance(grammar, Product) or getattr(grammar, "joint", False)
+    return isinstance(grammar, Product | ProductTagger) or getattr(grammar, "joint", False)
 
 
 def assert_honest(grammar: Any, analysis: Any, words: list[str]) -> None:
@@ -362,16 +363,22 @@ def test_parsers_are_compared_and_taggers_not(name: str, tmp_path: Path) -> None
 
 @every_trained
 def test_a_model_is_multiplied_or_that_is_refused(name: str) -> None:
-    if kind_named(name).multiplies and not is_tagger(name):
-        product = Product([model(name), model(name)])
-        assert_honest(product, product.parse(WORDS), WORDS)
-        # Both are the same, and so is their mean.
-        assert product.log_prob_tree(Tree.read(str(product.parse(WORDS)))) == pytest.approx(
-            joint(model(name), product.parse(WORDS))
-        )
-    else:
+    twice = [model(name), model(name)]
+    if not kind_named(name).multiplies:
         with pytest.raises(LatreeError, match="cannot be multiplied"):
-            Product([model(name), model(name)])
+            together(twice)
+        return
+    product = together(twice)
+    analysis = next(product.analyse([WORDS]))
+    assert_honest(product, analysis, WORDS)
+    if isinstance(product, Product):  # both are the same, and so is their mean
+        assert product.log_prob_tree(Tree.read(str(analysis))) == pytest.approx(joint(model(name), analysis))
+
+
+def test_parsers_and_taggers_do_not_multiply_with_each_other() -> None:
+    for first, second in (("lvg", "lvg-tagger"), ("lvg-tagger", "lvg")):
+        with pytest.raises(LatreeError, match=f"a {second} cannot be multiplied"):
+            together([model(first), model(second)])
 
 
 # -- what goes wrong

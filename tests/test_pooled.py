@@ -14,14 +14,14 @@ from latree.inference.forms.sparse import no_statistics
 from latree.inference.pooled import pooled
 from latree.inference.results import Constituent
 from latree.inference.sweep import Inference, infer
-from latree.kinds.analyses import rank
+from latree.kinds.analyses import rank, search_one
 from latree.kinds.gm_lveg import GmLvegOptions
 from latree.kinds.gm_lveg.model import GmLveg, GmLvegTagger
 from latree.kinds.lvg import LvgOptions
-from latree.kinds.lvg.model import Lvg
+from latree.kinds.lvg.model import Lvg, LvgTagger
 from latree.kinds.parser import Parser
 from latree.kinds.pcfg.model import Pcfg
-from latree.kinds.product.model import Product
+from latree.kinds.product.model import Product, ProductTagger
 from tests.enumerate import weights_of
 from tests.forests import all_edge_sets
 from tests.grammars import example, full_forest, ones
@@ -141,3 +141,26 @@ def test_a_pruner_of_several_members_speaks_once(dev: list[Tree]) -> None:
     search = product.searched(SHORT)
     assert search is not None
     assert len(search.opinions) == 5
+
+
+def test_a_product_of_taggers_tells_what_it_decides_by(dev: list[Tree]) -> None:
+    """On lattices, all sentences at once, as on forests."""
+    tagged = [(tree.words(), tree.tags()) for tree in dev[:80]]
+    members = [LvgTagger(subtypes=2, seed=seed, split_iterations=5).fit(tagged) for seed in (0, 1)]
+    product, words = ProductTagger(members), dev[81].words()
+    tagging = next(product.analyse([words]))
+    rows = product.posteriors(words, least=0.0)
+    for tag, confidence, row in zip(tagging.tags, tagging.confidences, rows, strict=True):
+        assert sum(row.values()) == pytest.approx(1)
+        assert confidence == pytest.approx(row[tag], abs=1e-2)  # pruned more
+    assert ProductTagger([members[0], members[0]]).tag(words) == members[0].tag(words)
+    assert len(search_one(product, product.attempt(words), product.threshold).opinions) == 2  # type: ignore[arg-type]
+
+
+def test_a_pruner_of_several_taggers_speaks_once(dev: list[Tree]) -> None:
+    tagged = [(tree.words(), tree.tags()) for tree in dev[:80]]
+    pruner = LvgTagger(subtypes=2, split_iterations=5).fit(tagged)
+    members = [GmLvegTagger(replace(SMALL, seed=seed), pruner=pruner).fit(tagged) for seed in (0, 1)]
+    for member in members:
+        member.joint = True
+    assert [member.joint for member in ProductTagger(members).members] == [True, False]

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from latree.kinds.parser import Parser as Parser
     from latree.kinds.pcfg.model import Pcfg as Pcfg
     from latree.kinds.product.model import Product as Product
+    from latree.kinds.product.model import ProductTagger as ProductTagger
     from latree.kinds.registry import load as load
     from latree.kinds.svs.model import Svs as Svs
     from latree.kinds.tagger import Tagger as Tagger
@@ -100,6 +101,7 @@ _HOME = {
     "PartialTree": "text.partial_trees",
     "Pcfg": "kinds.pcfg.model",
     "Product": "kinds.product.model",
+    "ProductTagger": "kinds.product.model",
     "Svs": "kinds.svs.model",
     "Tagger": "kinds.tagger",
     "Tagging": "inference.results",

@@ -11,7 +11,7 @@ from typing import Any
 from latree.best.plans import ParserPlan, Plan, TaggerPlan
 from latree.best.trials import Data, Outcome, Task, Trial, earlier, run
 from latree.errors import LatreeError
-from latree.kinds.product.model import Product
+from latree.kinds.product.model import together
 from latree.kinds.registry import load
 from latree.parallel import Jobs, Pool, how_many
 
@@ -19,7 +19,6 @@ Tell = Callable[[str], None]
 LIKELY = 4  # members of a product
 GRACE = 0.05  # of all the time, that choosing may take beyond it: what took minutes is not left out for seconds
 LEAST_GAIN = 0.05  # points by which another member must make a product better: each makes it slower
-LUCK = 0.2  # points that the best model owes to being the best of many epochs and seeds on the same sentences
 
 
 class BestModelSearch:
@@ -94,7 +93,7 @@ class BestModelSearch:
     def _rest(self) -> float:
         """Seconds that choosing will take, another member included: products of two, three and more are scored, seldom
         of more than LIKELY, in the worst case always with those that take longest."""
-        members = self.plan.members(self.done) if self.done and self.task.column is None else []
+        members = self.plan.members(self.done) if self.done else []
         each = sorted((one.scoring for one in members), reverse=True)
         return sum(sum(each[:LIKELY]) for _ in each) / self.workers
 
@@ -125,28 +124,28 @@ class BestModelSearch:
     def _compose(self) -> Any:
         """Multiply the best model with others, one after the other, that make it better on dev.
 
-        The best model was chosen from many by what it has there, which the first product was not: see LUCK.
+        The best model was chosen from many by what it has there, which the first product was not: see `luck`.
         """
         ranked = self.plan.members(self.done)
-        best, needed, members = ranked[0].score, ranked[0].score - LUCK, [ranked[0].trial]
+        best, needed, members = ranked[0].score, ranked[0].score - self.plan.luck, [ranked[0].trial]
         models = [self._model(members[0])]
         for outcome in ranked[1:]:
             if self.elapsed > (1 + GRACE) * self.seconds:
                 self.tell("the time is over; other trials are left out of the product")
                 break
             models.append(self._model(outcome.trial))
-            together = self.data.score(Product(models), self.jobs)
-            taken = together >= needed
+            score = self.data.score(together(models), self.jobs)
+            taken = score >= needed
             self.tell(
-                f"with {outcome.trial.name}: {self.figure} {together:.2f} ({together - best:+.2f})"
+                f"with {outcome.trial.name}: {self.figure} {score:.2f} ({score - best:+.2f})"
                 f"{'' if taken else ', left out'}"
             )
             if taken:
-                best, needed = together, together + LEAST_GAIN
+                best, needed = score, score + LEAST_GAIN
                 members.append(outcome.trial)
             else:
                 models.pop()
-        model = Product(models) if len(models) > 1 else models[0]
+        model = together(models) if len(models) > 1 else models[0]
         trials = {name: {"score": one.score, "seconds": round(one.seconds)} for name, one in self.done.items()}
         model.training |= {"members": [trial.name for trial in members], "trials": trials, "score": best}
         return model

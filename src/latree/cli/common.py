@@ -46,6 +46,14 @@ MODEL = typer.Option(
     metavar="MODEL",
     help="The model: a file, or the name of one that comes with latree (`latree models`).  [default: english]",
 )
+MODELS = typer.Option(
+    None,
+    "-m",
+    "--model",
+    metavar="MODEL",
+    help="The model: a file, or the name of one that comes with latree (`latree models`); several "
+    f"({names_of('multiplies')}) choose together.  [default: english]",
+)
 INPUTS = typer.Argument(
     None,
     metavar="[FILE]...",
@@ -127,6 +135,17 @@ def load_model(path: Path | None, max_length: int | None = None) -> Model:
     if max_length is not None:
         model.max_length = max_length
     return model
+
+
+def load_together(paths: Sequence[Path] | None, max_length: int | None = None) -> Model:
+    """The named model, or the product of several."""
+    named: Sequence[Path | None] = paths or [None]
+    models = [load_model(path, max_length) for path in named]
+    if len(models) == 1:
+        return models[0]
+    from latree.kinds.product.model import together  # which one model does without
+
+    return together(models)
 
 
 def leave_out_pruner(model: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +22,6 @@ from latree.inference.prune import ACCURATE
 from latree.inference.results import Objective, Parse
 from latree.kinds.model import ForestModel
 from latree.kinds.parser import Parser
-from latree.kinds.product.model import Product
 from latree.kinds.sentences import Sentence
 from latree.kinds.svs import Choice
 from latree.text.formats import read_partial_trees
@@ -36,14 +35,6 @@ _DIGITS = 4  # of a concept's probability
 SHARD = 10_000  # sentences in a file of --output-dir
 
 
-_MODELS = typer.Option(
-    None,
-    "-m",
-    "--model",
-    metavar="MODEL",
-    help="The model: a file, or the name of one that comes with latree (`latree models`); several "
-    f"({common.names_of('multiplies')}) choose the trees together.  [default: english]",
-)
 _KBEST = typer.Option(
     0,
     "--kbest",
@@ -112,7 +103,7 @@ _RESUME = typer.Option(False, "--resume", help="With --output-dir: go on with a 
 def parse(
     context: typer.Context,
     inputs: list[str] = common.INPUTS,
-    model: list[Path] = _MODELS,
+    model: list[Path] = common.MODELS,
     kbest: int = _KBEST,
     scores: bool = _SCORES,
     json_lines: bool = common.JSON,
@@ -265,16 +256,11 @@ def _lists(
 
 def _parser(paths: list[Path] | None, max_length: int | None) -> Parser:
     """The named parser, or the product of several."""
-    models: list[Parser] = []
-    named: Sequence[Path | None] = paths or [None]
-    for path in named:
-        model = common.load_model(path, max_length)
-        if not isinstance(model, Parser):
-            raise LatreeError(f"{path}: a {model.kind} model tags but does not parse; use `latree tag`")
-        models.append(model)
-    if len(models) == 1:
-        return models[0]
-    return Product(models)
+    model = common.load_together(paths, max_length)
+    if not isinstance(model, Parser):
+        name = " and ".join(map(str, paths or ()))
+        raise LatreeError(f"{name}: a {model.kind} model tags but does not parse; use `latree tag`")
+    return model
 
 
 def _prune_less(parser: Parser) -> None:

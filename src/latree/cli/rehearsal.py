@@ -20,7 +20,7 @@ from latree.inference.results import Objective
 from latree.inference.sweep import sweep_outside
 from latree.jit import is_kept, place_of
 from latree.kinds.model import Model
-from latree.kinds.product.model import Product
+from latree.kinds.product.model import together
 from latree.kinds.registry import load
 from latree.kinds.search import Attempt, Search
 from latree.kinds.tagger import Tagger
@@ -87,4 +87,4 @@ def _rehearse_named(names: Sequence[Path | None], kbest: int, objective: Objecti
     """Compile, in the second process; what goes wrong there goes wrong in the first one too, which tells it."""
     with suppress(Exception):
         models = [load(name) for name in names]
-        rehearse(models[0] if len(models) == 1 else Product(models), kbest, objective)
+        rehearse(models[0] if len(models) == 1 else together(models), kbest, objective)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def tag(
     context: typer.Context,
     inputs: list[str] = common.INPUTS,
-    model: Path = common.MODEL,
+    model: list[Path] = common.MODELS,
     json_lines: bool = common.JSON,
     tokenize: bool = common.TOKENIZE,
     wrapped: bool = common.WRAPPED,
@@ -45,8 +45,8 @@ def tag(
     CoNLL-U in gives CoNLL-U out, all other columns kept; text in gives a line of word/TAG pairs; --json gives neither.
     """
     if not is_kept(likely_tags):  # where a tagger was at work before, it is hardly a parser that is meant
-        context.with_resource(compiled_beside([model], 0, objective))
-    tagger = common.load_model(model, max_length)
+        context.with_resource(compiled_beside(model or [None], 0, objective))
+    tagger = common.load_together(model, max_length)
     if alone:
         common.leave_out_pruner(tagger)
     if device is not None:

@@ -20,7 +20,7 @@ from latree.inference.sweep import sweep_inside
 from latree.jit import IN_MEMORY, place_of
 from latree.kinds.model import Model
 from latree.kinds.parser import Parser
-from latree.kinds.product.model import Product
+from latree.kinds.product.model import Product, together
 from latree.kinds.registry import TAGGER, all_kinds, kind_named, load, model_class
 from latree.kinds.svs.model import Svs
 from latree.parallel import Pool, cores
@@ -40,7 +40,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "neural-tagger": {"epochs": 1, "width": 8, "dim": 2},
     "svs": {"clusters": 2},
 }
-PRODUCTS = (("lvg", "gm-lveg"), ("lvg", "lvg-d"))
+PRODUCTS = (("lvg", "gm-lveg"), ("lvg", "lvg-d"), ("lvg-tagger", "gm-lveg-tagger"))
 SIZE = 60  # trees to train on
 
 _KINDS = [kind for kind in all_kinds().values() if kind.name != Product.kind and kind.is_usable]
@@ -83,7 +83,7 @@ def _compile(_: object, name: str) -> str:
 def small_model(name: str) -> Model:
     """Train a small model of a kind, or those whose product it is."""
     if name not in TRAINED:
-        return Product([small_model(member) for member in name.split(" x ")])
+        return together([small_model(member) for member in name.split(" x ")])
     tags = is_tagger(name)
     options = options_from(kind_named(name), SMALL.get(name, {}), tags=tags)
     data = [(tree.words(), tree.tags()) for tree in _trees()] if tags else _trees()

@@ -37,7 +37,7 @@ class Kind:
     parser: str | None = None  # the place of its parser's class
     tagger: str | None = None  # the place of its tagger's class
     report: str = "latree.kinds.report:report"  # the place of the function that makes a model's report
-    multiplies: bool = False  # whether its parsers can be members of a product
+    multiplies: bool = False  # whether its parsers can be members of a product, and its taggers
     joins_pruner: bool = False  # whether it can decide together with its pruner, by the product of both
     generates: bool = False  # whether its parsers' weights are probabilities of rules, which tell what word comes next
     pruners: tuple[str, ...] = ()  # the kinds whose code it may import, since its pruners are of these

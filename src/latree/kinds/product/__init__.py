@@ -8,5 +8,6 @@ KIND = Kind(
     "product",
     "Several grammars as one.",
     parser="latree.kinds.product.model:Product",
+    tagger="latree.kinds.product.model:ProductTagger",
     report="latree.kinds.product.report:report",
 )
