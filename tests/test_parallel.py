@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from latree.arrays import Floats
+from latree.cluster import PIECE, in_pieces
 from latree.errors import LatreeError
 from latree.learning.shards import SHARDS, Holder, Range, Shards, Sum, add_up, deal
 from latree.parallel import AHEAD, Pool, Residents, interrupts_held
@@ -220,3 +221,12 @@ def is_running(process: int) -> bool:
         return False
     state = Path(f"/proc/{process}/stat")
     return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.parametrize("size", [0, 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE + 7])
+@pytest.mark.parametrize("count", [1, 2, 3, 6])
+def test_messages_in_pieces_are_whole_again(size: int, count: int) -> None:
+    message = bytes(k % 251 for k in range(size))
+    pieces = in_pieces(message, count)
+    assert (len(pieces), b"".join(pieces)) == (count, message)
+    assert all(len(piece) <= PIECE for piece in pieces[:-1])
