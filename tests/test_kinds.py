@@ -375,6 +375,13 @@ def test_a_model_is_multiplied_or_that_is_refused(name: str) -> None:
         assert product.log_prob_tree(Tree.read(str(analysis))) == pytest.approx(joint(model(name), analysis))
 
 
+def test_models_that_are_named_together_are_multiplied() -> None:
+    for command, name in (("tag", "lvg-tagger x gm-lveg-tagger"), ("parse", "lvg x gm-lveg")):
+        each = [word for member in name.split(" x ") for word in ("-m", model_file(member))]
+        said = done(command, *each, stdin=" ".join(WORDS)).out
+        assert said == done(command, "-m", model_file(name), stdin=" ".join(WORDS)).out
+
+
 def test_parsers_and_taggers_do_not_multiply_with_each_other() -> None:
     for first, second in (("lvg", "lvg-tagger"), ("lvg-tagger", "lvg")):
         with pytest.raises(LatreeError, match=f"a {second} cannot be multiplied"):

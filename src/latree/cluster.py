@@ -24,7 +24,7 @@ from latree.errors import LatreeError
 
 TIMEOUT = 10.0  # seconds to answer
 # Ray sends what is smaller than 100,000 bytes with a call itself, and the rest by way of stores that machines have for
-# it, which for half a megabyte takes four times the processor time of so many pieces.
+# it, which for half a megabyte takes three times the processor time of so many pieces.
 PIECE, MOST_PIECES = 95_000, 20
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _KEPT = -1, -3, 1 << 28  # of mallopt, and bytes
 START = "start one with `ray start`, or give the address of one that runs"
