@@ -144,13 +144,17 @@ class Pretrained(Encoder):
                 hidden = torch.rand(pieces.shape, device=pieces.device) < self.piece_dropout
                 pieces = pieces.masked_fill(hidden & present, self._mask)
             seen = self._mixed(body(input_ids=pieces, attention_mask=present.long(), output_hidden_states=True))
-            begin, ends = len(self.marks[0]), [np.array(windows[k][1], np.int64) for k in group]
-            last = np.concatenate([row * cells.size + places for row, places in enumerate(ends)])
-            opens = [np.append(row * cells.size + begin, row * cells.size + p[:-1] + 1) for row, p in enumerate(ends)]
-            flat = seen.flatten(0, 1)
-            made.append((flat[self._there(np.concatenate(opens))] + flat[self._there(last)]) / 2)
+            pieces, ends = seen.flatten(0, 1), self._ends([windows[k] for k in group], cells.size)
+            opening, closing = (pieces[self._there(places)] for places in ends)
+            made.append((opening + closing) / 2)
             order.append(ranges(words[group], np.diff(words)[group]))
         return self._in_order(made, order)
+
+    def _ends(self, windows: Sequence[Window], size: int) -> tuple[Longs, Longs]:
+        """Where every word has its first piece, and where its last, in windows that are rows of this size."""
+        last = [size * row + np.array(places, np.int64) for row, (_, places) in enumerate(windows)]
+        first = [np.append(size * row + len(self.marks[0]), places[:-1] + 1) for row, places in enumerate(last)]
+        return np.concatenate(first), np.concatenate(last)
 
     def _there(self, array: NDArray[Any]) -> Tensor:
         """An array where the network computes."""
