@@ -143,7 +143,7 @@ def load_together(paths: Sequence[Path] | None, max_length: int | None = None) -
     models = [load_model(path, max_length) for path in named]
     if len(models) == 1:
         return models[0]
-    from latree.kinds.product.model import together  # which one model does without
+    from latree.kinds.product.model import together  # takes time to import, which other commands do without
 
     return together(models)
 

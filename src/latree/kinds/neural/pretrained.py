@@ -144,9 +144,9 @@ class Pretrained(Encoder):
                 hidden = torch.rand(pieces.shape, device=pieces.device) < self.piece_dropout
                 pieces = pieces.masked_fill(hidden & present, self._mask)
             seen = self._mixed(body(input_ids=pieces, attention_mask=present.long(), output_hidden_states=True))
-            pieces, ends = seen.flatten(0, 1), self._ends([windows[k] for k in group], cells.size)
-            opening, closing = (pieces[self._there(places)] for places in ends)
-            made.append((opening + closing) / 2)
+            flat, ends = seen.flatten(0, 1), self._ends([windows[k] for k in group], cells.size)
+            first, last = (flat[self._there(places)] for places in ends)
+            made.append((first + last) / 2)
             order.append(ranges(words[group], np.diff(words)[group]))
         return self._in_order(made, order)
 
