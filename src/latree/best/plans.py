@@ -14,6 +14,7 @@ from latree.text.tree import Tree
 
 Done = Mapping[str, Outcome]  # by the names of trials
 
+LEAST_GAIN = 0.05  # points by which another member must make a product better: each makes it slower
 MARGIN = 0.6  # points by which a setting must be better: less is what the best of several other seeds may give
 SETTINGS: dict[str, dict[str, Any]] = {
     "one sister": {"binarization.horizontal": 1},
@@ -55,7 +56,7 @@ class Step(NamedTuple):
 class Plan(ABC):
     """What to try next, given what came of the trials before."""
 
-    luck = 0.0  # points that the best model owes to being the best of many epochs and seeds on the same sentences
+    first_gain = LEAST_GAIN  # points by which the first product must be better than the best model
 
     @abstractmethod
     def steps(self, done: Done, running: Sequence[str]) -> Iterator[Step]:
@@ -74,7 +75,7 @@ class ParserPlan(Plan):
     """A grammar with subtypes, as long as rounds help; other settings of it; then, with the best of these, grammars of
     other seeds and kinds, which make other mistakes and can be multiplied."""
 
-    luck = 0.2
+    first_gain = -0.2  # what the best model owes to being the best of many epochs and seeds on the same sentences
     first = Trial("first", "lvg", {"rounds": "auto"})
 
     def __init__(self, trees: Sequence[Tree], seconds: float) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any
 
-from latree.best.plans import ParserPlan, Plan, TaggerPlan
+from latree.best.plans import LEAST_GAIN, ParserPlan, Plan, TaggerPlan
 from latree.best.trials import Data, Outcome, Task, Trial, earlier, run
 from latree.errors import LatreeError
 from latree.kinds.product.model import together
@@ -18,7 +18,6 @@ from latree.parallel import Jobs, Pool, how_many
 Tell = Callable[[str], None]
 LIKELY = 4  # members of a product
 GRACE = 0.05  # of all the time, that choosing may take beyond it: what took minutes is not left out for seconds
-LEAST_GAIN = 0.05  # points by which another member must make a product better: each makes it slower
 
 
 class BestModelSearch:
@@ -124,10 +123,10 @@ class BestModelSearch:
     def _compose(self) -> Any:
         """Multiply the best model with others, one after the other, that make it better on dev.
 
-        The best model was chosen from many by what it has there, which the first product was not: see `luck`.
+        The best model was chosen from many by what it has there, which the first product was not: see `first_gain`.
         """
         ranked = self.plan.members(self.done)
-        best, needed, members = ranked[0].score, ranked[0].score - self.plan.luck, [ranked[0].trial]
+        best, needed, members = ranked[0].score, ranked[0].score + self.plan.first_gain, [ranked[0].trial]
         models = [self._model(members[0])]
         for outcome in ranked[1:]:
             if self.elapsed > (1 + GRACE) * self.seconds:
