@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 def _source_hash() -> str:
     digest = hashlib.sha256()
     for path in sorted((ROOT / "src" / "latree").rglob("*.py")):
-        if b"latree.jit" in path.read_bytes():
+        if b"latree.jit" in path.read_bytes() or b"numba" in path.read_bytes():
             digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import numba
 import pytest
 
 from latree.cli.rehearsal import rehearse
@@ -38,6 +40,18 @@ def test_without_a_place_to_keep_them_kernels_are_compiled_in_memory_and_that_is
     ran = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     assert ran.stdout == "[[1.0, 1.0]]\n"
     assert ran.stderr.count(IN_MEMORY) == 1
+
+
+def test_kernels_that_another_version_kept_are_compiled_anew(tmp_path: Path) -> None:
+    """What is kept names the types that a kernel takes, some of which this version may not have."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", _PRODUCT]
+    subprocess.run(command, capture_output=True, check=True, env=environment)
+    (index,) = tmp_path.rglob("*.nbi")
+    index.write_bytes(pickle.dumps(numba.__version__) + b"clatree.inference.chart\nGone\n.")
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert ran.stdout == "[[1.0, 1.0]]\n"
+    assert b"Gone" not in index.read_bytes()
 
 
 # -- several processes

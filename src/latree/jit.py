@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import errno
 import os
+import pickle
 import time
 import warnings
 import zlib
@@ -53,6 +54,7 @@ IN_MEMORY = (
 )
 
 LOCKS = "kernels.lock"  # in a folder of kernels: which of them are being compiled
+UNREADABLE = (AttributeError, EOFError, ImportError, IndexError, pickle.UnpicklingError)  # what loading a kernel raises
 POLL, PATIENCE = 0.02, 120.0  # seconds between two looks at another process's lock, and until it is not believed
 
 _kept = True  # on disk, as far as is known
@@ -124,8 +126,12 @@ class _Kept(FunctionCache):  # type: ignore[misc]
         """Load without first having numba set up all that compiling takes, a third of a short command's time: what is
         compiled needs memory at most."""
         rtsys.initialize(target_context)
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)
+        try:
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)
+        except UNREADABLE:  # kept by another version, of types that this one has not, or cut off
+            self.flush()
+            return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:

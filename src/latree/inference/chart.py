@@ -8,33 +8,39 @@ rule or a word made) to `top` (what the rule above sees).
 Scale: span (i, j) holds its probability divided by the product of its words' scales, so that the scales of two parts
 always multiply to that of the whole.  When a width's largest sum drifts, the common scale is changed for all.
 
-Outside values are asked for with the least posterior that matters: nothing is handed down from spans and splits below
-it.  A tree of that posterior or more has no such part, so that it still counts in full for all of its constituents.
+Outside values are asked for with the least posterior that matters: nothing is handed down from symbols over spans and
+from splits below it.  A tree of that posterior or more has no such part, so that it still counts in full for all of its
+constituents.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from latree.arrays import NONE, Floats, Ints, Longs
-from latree.inference.forest import L, P, R
+from latree.arrays import NONE, Floats, Ints, Longs, Places, starts
 from latree.inference.grammar import Grammar
 from latree.inference.subtypes import ColumnMap
 from latree.jit import lean, lean_kernel
-
-Sizes = TypeVar("Sizes", int, Ints)
+from latree.lanes import LANES, fused, fused_lanes, load, padded, splat, store, total_of
 
 _DRIFT = 2.5  # nats that a word costs beside its emission, about: what scales begin with
-_LANES = 8  # numbers that go through vector instructions together
+
+
+class Pairs(NamedTuple):
+    """What symbols are made of: parent a of child[first[a] : first[a + 1]]."""
+
+    first: Places  # [inner + 1]
+    child: Places  # [pairs]
 
 
 class Links(NamedTuple):
-    """Sparse non-negative table, sorted by parent."""
+    """Rules in the same order; of two children, a row each."""
 
-    ends: Ints  # [links, 2 or 3] parent and what it is made of
+    first: Places  # [inner + 1]
+    child: Places  # [links] or [links, 2]
     prob: Floats  # [links]
 
 
@@ -44,20 +50,20 @@ class TagLinks(NamedTuple):
     The weight of a pair is summed over the tags once a word, not once a span.
     """
 
-    pairs: Ints  # [pairs, 2] parent, child
-    rules: Ints  # [rules, 2] pair, tag
+    pairs: Pairs
+    rules: Places  # [rules, 2] pair, tag
     prob: Floats  # [rules]
 
 
 class ChartRules(NamedTuple):
     """The rules that the kernels go through in every span, as few arrays as may be: each is more to compile."""
 
-    lefts: Ints  # inner symbols that are left children
-    rights: Ints  # inner symbols that are right children, those of most left children first
-    reach: Ints  # [lefts] the columns among which all right children of a left one are
+    lefts: Places  # inner symbols that are left children
+    rights: Places  # inner symbols that are right children, those of most left children first
+    reach: Places  # [lefts] the columns among which all right children of a left one are
     both: Links  # children inner, as a place in a table of [lefts, rights]
-    tag_left: Ints  # pairs of the rules with a tag to the left
-    tag_right: Ints
+    tag_left: Pairs  # of the rules with a tag to the left
+    tag_right: Pairs
     tag_both: Links
     chain: Links  # closure of unary rules from inner symbols (left) to inner symbols, the empty chain included
     tag_chain: Links  # closure of unary rules from tags (left) to inner symbols
@@ -97,6 +103,15 @@ class Work(NamedTuple):
     right: Floats  # [words, pairs of tag_right]
 
 
+class Share(NamedTuple):
+    """What a span has to hand down: room for the span at hand."""
+
+    base: Floats  # [inner] the outside values of what is worth it
+    splits: Floats  # [lefts, rights] what rules with two inner children make of that
+    rows: Places  # [lefts] where that is anything
+    weight: Floats  # [lefts] the sums of these rows
+
+
 class Chart(NamedTuple):
     """A sentence read by a scalar grammar."""
 
@@ -127,25 +142,29 @@ def chart_grammar(grammar: Grammar, prob: Floats) -> ChartGrammar:
     pairs = np.unique(np.stack([left[both], right[both]]), axis=1)
     lefts, (rights, partners) = np.unique(pairs[0]), np.unique(pairs[1], return_counts=True)
     rights = rights[np.argsort(-partners, kind="stable")]
-    row, column = _numbers(lefts, len(grammar.symbols))[left], _numbers(rights, len(grammar.symbols))[right]
+    column = _numbers(rights, len(grammar.symbols))[right]
+    reach = _reach(left[both], column[both], len(grammar.symbols))
+    lefts = lefts[np.argsort(-reach[lefts].astype(np.int64), kind="stable")]
+    row = _numbers(lefts, len(grammar.symbols))[left]
 
-    def links(rows: NDArray[np.bool_], *children: Ints) -> Links:
-        return Links(_columns(parent[rows], *(child[rows] for child in children)), used[rows])
+    def links(rows: NDArray[np.bool_], child: Ints) -> Links:
+        return _links(parent[rows], child[rows], used[rows], first_tag)
 
     def tag_links(rows: NDArray[np.bool_], tag: Ints, child: Ints) -> TagLinks:
         pairs, pair = np.unique(np.stack([parent[rows], child[rows]], 1), axis=0, return_inverse=True)
-        return TagLinks(_columns(*pairs.T), _columns(pair.ravel(), tag[rows] - first_tag), used[rows])
+        by_parent = Pairs(_first(pairs[:, 0], first_tag), pairs[:, 1].astype(np.uint32))
+        return TagLinks(by_parent, np.stack([pair.ravel(), tag[rows] - first_tag], 1).astype(np.uint32), used[rows])
 
     tag_left = tag_links(binary & tag_l & ~tag_r, left, right)
     tag_right = tag_links(binary & ~tag_l & tag_r, right, left)
     rules = ChartRules(
-        lefts.astype(np.int32),
-        rights.astype(np.int32),
-        _reach(row[both], column[both], len(lefts)),
-        links(both, row * _padded(len(rights)) + column),
+        lefts.astype(np.uint32),
+        rights.astype(np.uint32),
+        reach[lefts],
+        links(both, row * padded(len(rights)) + column),
         tag_left.pairs,
         tag_right.pairs,
-        links(binary & tag_l & tag_r, left - first_tag, right - first_tag),
+        links(binary & tag_l & tag_r, np.stack([left, right], 1) - first_tag),
         *_chains(unary_closure(grammar, prob)),
     )
     tops = links(~binary & top & ~tag_l, left), links(~binary & top & tag_l, left - first_tag)
@@ -160,15 +179,23 @@ def _numbers(symbols: Ints, among: int) -> Ints:
     return numbers
 
 
-def _reach(row: Ints, column: Ints, rows: int) -> Ints:
-    """How many columns each row of a table uses, rounded up to what vector instructions divide evenly."""
-    reach = np.zeros(rows, np.int32)
+def _reach(row: Ints, column: Ints, rows: int) -> Places:
+    """How many columns each row of a table uses, rounded up to whole vectors."""
+    reach = np.zeros(rows, np.uint32)
     np.maximum.at(reach, row, column + 1)
-    return _padded(reach)
+    return padded(reach)
 
 
-def _columns(*columns: Longs | Ints) -> Ints:
-    return np.ascontiguousarray(np.stack(columns, 1), np.int32)
+def _links(parent: Ints | Longs, child: Ints | Longs, prob: Floats, inner: int) -> Links:
+    """Rules by their parents."""
+    order = np.argsort(parent, kind="stable")
+    children = np.ascontiguousarray(child[order], np.uint32)
+    return Links(_first(parent, inner), children, prob[order])
+
+
+def _first(parent: Ints | Longs, inner: int) -> Places:
+    """Where each parent's own begin among all that are in order, and where the last one's end."""
+    return starts(np.bincount(parent, minlength=inner)).astype(np.uint32)
 
 
 def unary_closure(grammar: Grammar, prob: Floats) -> Floats:
@@ -199,7 +226,7 @@ def _chains(closure: Floats) -> tuple[Links, Links]:
 
     def links(table: Floats) -> Links:
         a, b = np.nonzero(table)
-        return Links(_columns(a, b), table[a, b])
+        return _links(a, b, table[a, b], inner)
 
     return links(closure[:, :inner]), links(closure[:, inner:])
 
@@ -227,50 +254,63 @@ def _unweigh(links: TagLinks, heard: Floats, tag_out: Floats) -> None:
 
 
 @lean
-def _up(ends: Ints, weight: Floats, below: Floats, out: Floats) -> None:
-    """Add up what parents are made of.  They stand in order: each is summed in a register and stored once."""
-    r = 0
-    while r < len(ends):
-        parent, total = ends[r, P], 0.0
-        while r < len(ends) and ends[r, P] == parent:
-            total += weight[r] * below[ends[r, L]]
-            r += 1
-        out[parent] += total
+def _up(first: Places, child: Places, weight: Floats, below: Floats, out: Floats) -> None:
+    """Add up what parents are made of."""
+    for a in range(len(first) - 1):
+        total = 0.0
+        for r in range(first[a], first[a + 1]):
+            total += weight[r] * below[child[r]]
+        out[a] += total
 
 
 @lean
-def _down(ends: Ints, weight: Floats, above: Floats, out: Floats) -> None:
+def _down(first: Places, child: Places, weight: Floats, above: Floats, out: Floats) -> None:
     """Hand what parents have to what they are made of."""
-    for r in range(len(ends)):
-        out[ends[r, L]] += weight[r] * above[ends[r, P]]
+    for a in range(len(first) - 1):
+        if above[a] != 0.0:
+            for r in range(first[a], first[a + 1]):
+                out[child[r]] += weight[r] * above[a]
 
 
 @lean
-def _pairs_down(pairs: Ints, weight: Floats, child: Floats, above: Floats, child_out: Floats, heard: Floats) -> None:
-    for p in range(len(pairs)):
-        outside = above[pairs[p, 0]]
-        child_out[pairs[p, 1]] += weight[p] * outside
-        heard[p] += outside * child[pairs[p, 1]]
+def _pairs_down(pairs: Pairs, weight: Floats, inside: Floats, above: Floats, out: Floats, heard: Floats) -> None:
+    for a in range(len(pairs.first) - 1):
+        if above[a] != 0.0:
+            for p in range(pairs.first[a], pairs.first[a + 1]):
+                child = pairs.child[p]
+                out[child] += weight[p] * above[a]
+                heard[p] += inside[child] * above[a]
 
 
 @lean
-def _both_up(rules: Links, reach: Ints, starting: Floats, ending: Floats, splits: Floats, base: Floats) -> None:
+def _both_up(rules: Links, reach: Places, starting: Floats, ending: Floats, splits: Floats, base: Floats) -> None:
     """What rules with two inner children make of a span, given its beginnings and ends at every split point."""
-    splits[:] = 0.0
-    for s in range(0, len(starting), 2):  # two at once: the table is loaded and stored half as often
-        t = min(s + 1, len(starting) - 1)
-        for b in range(starting.shape[1]):
-            left, next_left = starting[s, b], starting[t, b] if t > s else 0.0
-            if left + next_left != 0.0:
-                for c in range(reach[b]):
-                    splits[b, c] += left * ending[s, c] + next_left * ending[t, c]
-    _up(rules.ends, rules.prob, splits.reshape(-1), base)
+    for b in range(0, starting.shape[1], LANES):
+        for c in range(0, reach[b], LANES):
+            _square(starting, ending, b, c, splits)
+    _up(rules.first, rules.child, rules.prob, splits.reshape(-1), base)
 
 
 @lean
-def _tags_up(ends: Ints, prob: Floats, left: Floats, right: Floats, base: Floats) -> None:
-    for r in range(len(prob)):
-        base[ends[r, P]] += prob[r] * left[ends[r, L]] * right[ends[r, R]]
+def _square(starting: Floats, ending: Floats, b: int, c: int, splits: Floats) -> None:
+    """Sum eight left children beside eight right ones over all split points: 64 sums, which stay in registers."""
+    row0, row1, row2, row3 = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
+    row4, row5, row6, row7 = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
+    for s in range(len(starting)):
+        left, right = starting[s, b : b + LANES], load(ending[s], c)
+        row0, row1 = fused(left[0], right, row0), fused(left[1], right, row1)
+        row2, row3 = fused(left[2], right, row2), fused(left[3], right, row3)
+        row4, row5 = fused(left[4], right, row4), fused(left[5], right, row5)
+        row6, row7 = fused(left[6], right, row6), fused(left[7], right, row7)
+    for k, row in enumerate((row0, row1, row2, row3, row4, row5, row6, row7)):
+        store(row, splits[b + k], c)
+
+
+@lean
+def _tags_up(rules: Links, left: Floats, right: Floats, base: Floats) -> None:
+    for a in range(len(rules.first) - 1):
+        for r in range(rules.first[a], rules.first[a + 1]):
+            base[a] += rules.prob[r] * left[rules.child[r, 0]] * right[rules.child[r, 1]]
 
 
 @lean
@@ -282,12 +322,15 @@ def _sum(values: Floats) -> float:
 
 
 @lean
-def _product(inside: Floats, outside: Floats) -> float:
-    """What a span adds to the root's value: each derivation has one symbol at the base of a span."""
-    total = 0.0
-    for x in range(len(inside)):
-        total += inside[x] * outside[x]
-    return total
+def _keep(inside: Floats, outside: Floats, limit: float, kept: Floats) -> bool:
+    """Copy what is worth more than a limit; whether anything is.  Of a derivation each span has one symbol at its base,
+    so that these shares never count twice."""
+    some = False
+    for a in range(len(inside)):
+        worth = inside[a] * outside[a] > limit
+        kept[a] = outside[a] if worth else 0.0
+        some |= worth
+    return some
 
 
 @lean
@@ -297,15 +340,15 @@ def fill_span(g: ChartRules, work: Work, splits: Floats, i: int, j: int) -> floa
     c = cell(n, width, i)
     base, top = work.base[c], work.top[c]
     if width == 1:
-        _up(g.tag_chain.ends, g.tag_chain.prob, work.tag[i], top)
+        _up(g.tag_chain.first, g.tag_chain.child, g.tag_chain.prob, work.tag[i], top)
     else:
         if width == 2:
-            _tags_up(g.tag_both.ends, g.tag_both.prob, work.tag[i], work.tag[i + 1], base)
-        _up(g.tag_left, work.left[i], work.top[cell(n, width - 1, i + 1)], base)
-        _up(g.tag_right, work.right[j - 1], work.top[cell(n, width - 1, i)], base)
+            _tags_up(g.tag_both, work.tag[i], work.tag[i + 1], base)
+        _up(g.tag_left.first, g.tag_left.child, work.left[i], work.top[cell(n, width - 1, i + 1)], base)
+        _up(g.tag_right.first, g.tag_right.child, work.right[j - 1], work.top[cell(n, width - 1, i)], base)
         starting, ending = work.by_start[i, i + 1 : j], work.by_end[j, i + 1 : j]
         _both_up(g.both, g.reach, starting, ending, splits, base)
-        _up(g.chain.ends, g.chain.prob, base, top)
+        _up(g.chain.first, g.chain.child, g.chain.prob, base, top)
     for b in range(len(g.lefts)):
         work.by_start[i, j, b] = top[g.lefts[b]]
     for b in range(len(g.rights)):
@@ -345,9 +388,8 @@ def _rescale(work: Work, width: int, log_factor: float) -> None:
 @lean
 def _both_down(
     rules: Links,
-    reach: Ints,
-    above: Floats,
-    splits: Floats,
+    reach: Places,
+    share: Share,
     starting: Floats,
     ending: Floats,
     mass: Floats,
@@ -355,76 +397,88 @@ def _both_down(
     to_ending: Floats,
     limit: float,
 ) -> None:
-    """Hand the outside `above` of a span down to its beginnings and ends at every split point.
+    """Hand a span's share down to its beginnings and ends at every split point.
 
     An end's `mass` is the sum over its symbols.
     """
-    flat = splits.reshape(-1)
-    flat[:] = 0.0
-    _down(rules.ends, rules.prob, above, flat)
-    most = _sum(flat)
+    rows = _find_rows(rules, reach, share)
     for s in range(len(starting)):
-        for b in range(starting.shape[1]):
-            left, heard = starting[s, b], 0.0
-            if left * mass[s] * most <= limit:
+        for k in range(rows):
+            b, heard = share.rows[k], splat(0.0)
+            left, row = starting[s, b], share.splits[b]
+            if left * mass[s] * share.weight[k] <= limit:
                 continue
-            for c in range(reach[b]):
-                heard += splits[b, c] * ending[s, c]
-                to_ending[s, c] += splits[b, c] * left
-            to_starting[s, b] += heard
+            for c in range(0, reach[b], LANES):
+                part = load(row, c)
+                heard = fused_lanes(part, load(ending[s], c), heard)
+                store(fused(left, part, load(to_ending[s], c)), to_ending[s], c)
+            to_starting[s, b] += total_of(heard)
 
 
 @lean
-def _tags_down(
-    ends: Ints, prob: Floats, above: Floats, left: Floats, right: Floats, to_left: Floats, to_right: Floats
-) -> None:
-    for r in range(len(prob)):
-        share = prob[r] * above[ends[r, P]]
-        to_left[ends[r, L]] += share * right[ends[r, R]]
-        to_right[ends[r, R]] += share * left[ends[r, L]]
+def _find_rows(rules: Links, reach: Places, share: Share) -> int:
+    """Find what rules with two inner children make of a span's share, and the left children that have any of it."""
+    flat = share.splits.reshape(-1)
+    flat[:] = 0.0
+    _down(rules.first, rules.child, rules.prob, share.base, flat)
+    rows = 0
+    for b in range(len(reach)):
+        sums = splat(0.0)
+        for c in range(0, reach[b], LANES):
+            sums = fused(1.0, load(share.splits[b], c), sums)
+        weight = total_of(sums)
+        if weight > 0.0:
+            share.rows[rows], share.weight[rows] = b, weight
+            rows += 1
+    return rows
+
+
+@lean
+def _tags_down(rules: Links, above: Floats, left: Floats, right: Floats, to_left: Floats, to_right: Floats) -> None:
+    for a in range(len(rules.first) - 1):
+        if above[a] != 0.0:
+            for r in range(rules.first[a], rules.first[a + 1]):
+                share, b, c = rules.prob[r] * above[a], rules.child[r, 0], rules.child[r, 1]
+                to_left[b] += share * right[c]
+                to_right[c] += share * left[b]
 
 
 @lean_kernel
-def _outside(g: ChartRules, work: Work, out: Work, mass: Floats, splits: Floats, limit: float) -> None:
+def _outside(g: ChartRules, work: Work, out: Work, mass: Floats, share: Share, limit: float) -> None:
     """Hand outside values down from the widest span, whose own are given; what is worth no more than `limit` is not."""
     n = len(work.tag)
     for k in range(n):
         width = n - k
         for i in range(k + 1):
             c, j = cell(n, width, i), i + width
-            top, above = out.top[c], out.base[c]
+            top, base = out.top[c], out.base[c]
             for b in range(len(g.lefts)):
                 top[g.lefts[b]] += out.by_start[i, j, b]
             for b in range(len(g.rights)):
                 top[g.rights[b]] += out.by_end[j, i, b]
-            _down(g.chain.ends, g.chain.prob, top, above)
+            _down(g.chain.first, g.chain.child, g.chain.prob, top, base)
             if width == 1:
-                _down(g.tag_chain.ends, g.tag_chain.prob, top, out.tag[i])
+                _down(g.tag_chain.first, g.tag_chain.child, g.tag_chain.prob, top, out.tag[i])
                 continue
-            if _product(work.base[c], above) <= limit:
+            if not _keep(work.base[c], base, limit, share.base):
                 continue
             if width == 2:
-                words = work.tag[i], work.tag[i + 1], out.tag[i], out.tag[i + 1]
-                _tags_down(g.tag_both.ends, g.tag_both.prob, above, *words)
+                _tags_down(g.tag_both, share.base, work.tag[i], work.tag[i + 1], out.tag[i], out.tag[i + 1])
             x, y = cell(n, width - 1, i + 1), cell(n, width - 1, i)
-            _pairs_down(g.tag_left, work.left[i], work.top[x], above, out.top[x], out.left[i])
-            _pairs_down(g.tag_right, work.right[j - 1], work.top[y], above, out.top[y], out.right[j - 1])
+            _pairs_down(g.tag_left, work.left[i], work.top[x], share.base, out.top[x], out.left[i])
+            _pairs_down(g.tag_right, work.right[j - 1], work.top[y], share.base, out.top[y], out.right[j - 1])
             starting, ending = work.by_start[i, i + 1 : j], work.by_end[j, i + 1 : j]
             below = starting, ending, mass[j, i + 1 : j], out.by_start[i, i + 1 : j], out.by_end[j, i + 1 : j]
-            _both_down(g.both, g.reach, above, splits, *below, limit)
-
-
-def _padded(size: Sizes) -> Sizes:
-    """A number of columns that vector instructions divide evenly."""
-    return -(-size // _LANES) * _LANES
+            _both_down(g.both, g.reach, share, *below, limit)
 
 
 def empty_work(g: ChartGrammar, words: int) -> Work:
     """Make an empty chart of so many words."""
     n, cells = words, words * (words + 1) // 2
     base, top = np.zeros((cells, g.inner)), np.zeros((cells, g.inner))
-    by_start, by_end = np.zeros((n, n + 1, len(g.rules.lefts))), np.zeros((n + 1, n, _padded(len(g.rules.rights))))
-    pairs = (np.zeros((n, len(p))) for p in (g.rules.tag_left, g.rules.tag_right))
+    lefts, rights = padded(len(g.rules.lefts)), padded(len(g.rules.rights))
+    by_start, by_end = np.zeros((n, n + 1, lefts)), np.zeros((n + 1, n, rights))
+    pairs = (np.zeros((n, len(p.child))) for p in (g.rules.tag_left, g.rules.tag_right))
     return Work(np.zeros((n, g.tags)), base, top, by_start, by_end, *pairs)
 
 
@@ -437,24 +491,29 @@ def weigh_tags(g: ChartGrammar, work: Work, words: slice) -> None:
 def root_value(g: ChartGrammar, work: Work, words: int) -> float:
     """The root's value over the first so many words."""
     whole = cell(len(work.tag), words, 0)
-    value = work.base[whole, 0] + (g.top.prob * work.top[whole, g.top.ends[:, L]]).sum()
+    value = work.base[whole, 0] + (g.top.prob * work.top[whole, g.top.child]).sum()
     if words == 1:
-        value += (g.top_tag.prob * work.tag[0, g.top_tag.ends[:, L]]).sum()
+        value += (g.top_tag.prob * work.tag[0, g.top_tag.child]).sum()
     return float(value)
 
 
 def room_for_splits(g: ChartGrammar) -> Floats:
     """Room for what two inner children make together."""
-    return np.empty((len(g.rules.lefts), _padded(len(g.rules.rights))))
+    return np.empty((padded(len(g.rules.lefts)), padded(len(g.rules.rights))))
+
+
+def _room_for_share(g: ChartGrammar) -> Share:
+    lefts = len(g.rules.lefts)
+    return Share(np.empty(g.inner), room_for_splits(g), np.empty(lefts, np.uint32), np.empty(lefts))
 
 
 def _outside_of(g: ChartGrammar, work: Work, limit: float) -> Work:
     out = Work(*(np.zeros_like(values) for values in work))
     out.base[-1, 0] = 1.0  # the root's binary rules
-    out.top[-1, g.top.ends[:, L]] += g.top.prob
+    out.top[-1, g.top.child] += g.top.prob
     if len(work.tag) == 1:
-        out.tag[0, g.top_tag.ends[:, L]] += g.top_tag.prob
-    _outside(g.rules, work, out, work.by_end.sum(2), room_for_splits(g), limit)
+        out.tag[0, g.top_tag.child] += g.top_tag.prob
+    _outside(g.rules, work, out, work.by_end.sum(2), _room_for_share(g), limit)
     _unweigh(g.tag_left, out.left, out.tag)
     _unweigh(g.tag_right, out.right, out.tag)
     return out

@@ -133,7 +133,7 @@ class _ChartLimits:
         base[demand.barred[:inner]] = 0.0
         if demand.all_met:
             base[0] = 0.0  # under the root's own binary rules there is no other node over all words
-        work.by_start[start, end] = top[rules.lefts]
+        work.by_start[start, end, : len(rules.lefts)] = top[rules.lefts]
         work.by_end[end, start, : len(rules.rights)] = top[rules.rights]
 
     def _bottom(self, work: Work, span: Span, tags: Floats) -> Floats:

@@ -18,14 +18,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from latree.arrays import NONE, Floats, Ints, Longs
+from latree.arrays import NONE, Floats, Ints, Longs, Places
 from latree.inference.chart import Chart, Values, cell
 from latree.inference.forest import PASS, Piece, no_piece, trim
 from latree.inference.grammar import Grammar
 from latree.jit import lean, lean_kernel
 
 RULE_SHARE = 0.1  # of the threshold of constituents, for rules over a span
-IGNORED_SHARE = 0.1  # of it, below which outside values need not be right
+IGNORED_SHARE = 0.01  # of it, below which outside values need not be right
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class RuleFinder(NamedTuple):
     first_tag: int
     rules: int
     pair: Ints  # [symbols, symbols + 1] number of the pair, NONE where no rule has it; last column: no right child
-    start: Ints
-    rule: Ints
-    parent: Ints
+    start: Places
+    rule: Places
+    parent: Places
     prob: Floats
     most: Floats  # [pairs] the largest of each
 
@@ -70,9 +70,9 @@ def rule_finder(grammar: Grammar, prob: Floats) -> RuleFinder:
         grammar.first_tag,
         len(grammar.rules),
         pair.reshape(symbols, symbols + 1),
-        np.append(first, len(key)).astype(np.int32),
-        order.astype(np.int32),
-        parent[order].astype(np.int32),
+        np.append(first, len(key)).astype(np.uint32),
+        order.astype(np.uint32),
+        parent[order].astype(np.uint32),
         prob[order],
         np.maximum.reduceat(prob[order], first),
     )
@@ -83,7 +83,7 @@ class _Store(NamedTuple):
 
     item: Ints  # [room, 3] symbol, start, end
     edge: Ints  # [room, 4] rule, parent, left, right
-    seen: Ints  # [room, 2] symbol and item, by cell: what rules above may use
+    seen: Places  # [room, 2] symbol and item, by cell: what rules above may use
     inside: Floats  # [room] its value in the chart
     seen_start: Longs  # [cells + 1]
     place: Ints  # [levels, symbols] items of the cell at hand
@@ -96,11 +96,11 @@ class Survivors(NamedTuple):
     """The symbols that each cell keeps: symbol[start[c] : start[c + 1]]."""
 
     start: Longs
-    symbol: Ints
+    symbol: Places
 
 
 @lean_kernel
-def _select(inside: Floats, outside: Floats, limit: float, start: Longs, symbol: Ints) -> None:
+def _select(inside: Floats, outside: Floats, limit: float, start: Longs, symbol: Places) -> None:
     kept = 0
     for c in range(inside.shape[0]):
         for a in range(inside.shape[1]):
@@ -112,7 +112,7 @@ def _select(inside: Floats, outside: Floats, limit: float, start: Longs, symbol:
 
 def _survivors(inside: Floats, outside: Floats, limit: float) -> Survivors:
     """What has an inside times outside of at least the limit."""
-    start, symbol = np.zeros(len(inside) + 1, np.int64), np.empty(inside.size, np.int32)
+    start, symbol = np.zeros(len(inside) + 1, np.int64), np.empty(inside.size, np.uint32)
     _select(inside, outside, limit, start, symbol)
     return Survivors(start, symbol[: start[-1]].copy())
 
@@ -286,7 +286,7 @@ def _store(find: RuleFinder, words: int, items: int, edges: int, seen: int) -> _
     return _Store(
         np.empty((items, 3), np.int32),
         np.empty((edges, 4), np.int32),
-        np.empty((seen, 2), np.int32),
+        np.empty((seen, 2), np.uint32),
         np.empty(seen),
         np.zeros(words * (words + 1) // 2 + 1, np.int64),
         np.empty((find.steps + 1, len(find.pair)), np.int32),
