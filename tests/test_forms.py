@@ -15,6 +15,7 @@ from latree.inference.forms.factored import Factored
 from latree.inference.forms.multiscale import MultiScale, expanded, tree_sizes
 from latree.inference.forms.sparse import Sparse, sparse, with_entries
 from latree.inference.grammar import Grammar
+from latree.inference.lanes import LANES
 from latree.inference.subtypes import Layout
 from latree.inference.sweep import _FORMS, Edges, infer, inside_only
 from tests import factored
@@ -135,7 +136,7 @@ def read(one: Specimen, rule: int, parent: Floats, left: Floats, right: Floats) 
     return made
 
 
-def messages(one: Specimen, rule: int, rng: np.random.Generator, columns: int = 3) -> list[Floats]:
+def messages(one: Specimen, rule: int, rng: np.random.Generator, columns: int = LANES) -> list[Floats]:
     """Random ones for the three ports; a port without an item has one row of ones."""
     symbols = one.grammar.rules[rule].tolist()
     return [np.ones((1, columns)) if s == NONE else rng.random((int(one.size[s]), columns)) for s in symbols]

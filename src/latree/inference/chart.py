@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from latree.arrays import NONE, Floats, Ints, Longs, Places, starts
 from latree.inference.grammar import Grammar
+from latree.inference.lanes import LANES, fused, fused_lanes, load, padded, splat, store, total_of
 from latree.inference.subtypes import ColumnMap
 from latree.jit import lean, lean_kernel
-from latree.lanes import LANES, fused, fused_lanes, load, padded, splat, store, total_of
 
 _DRIFT = 2.5  # nats that a word costs beside its emission, about: what scales begin with
 

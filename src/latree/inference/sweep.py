@@ -13,6 +13,9 @@ the rule's expectation.  A form says how, for many edges m at a time, all of one
         how many numbers up and down note for themselves for every edge, where messages have so many at most: kernels
         make no arrays (`jit.lean`)
 
+Edges come as columns, `padded` to whole vectors: what is past the last of `rules` has messages and factors of zero, and
+nobody looks at what is made of it.
+
 Messages are rows with a log scale each: the message of item i is exp(scale[i]) * row[i].  Which form is meant is
 told by the type of the weights, a NamedTuple; `register` makes it known to the compiler.
 """
@@ -27,6 +30,7 @@ from numba.extending import overload
 
 from latree.arrays import Floats, Ints, Longs, ranges
 from latree.inference.forest import PASS, Forest, L, P, R
+from latree.inference.lanes import padded
 from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.jit import LEAN_OPTIONS, lean, lean_kernel
 
@@ -53,14 +57,14 @@ class Inference(NamedTuple):
 class Edges(NamedTuple):
     """Edges of one rule, or lexical entries of one tag, on the way down: an edge is a column of its messages."""
 
-    rules: Ints
+    rules: Ints  # [edges], fewer than the columns
     parent: Floats  # outside
     left: Floats  # inside
     right: Floats
-    factor: Floats  # [edges] what the scales of the three messages come to
+    factor: Floats  # [columns] what the scales of the three messages come to
     to_left: Floats  # to be filled: what the edge says of its children
     to_right: Floats
-    share: Floats  # [edges] to be filled: the posterior
+    share: Floats  # [columns] to be filled: the posterior
     room: Floats  # for the form's own notes
 
 
@@ -128,6 +132,9 @@ def _gather(messages: Messages, ends: Ints, lo: int, hi: int, port: int, columns
         begin = messages.start[ends[lo + m, port]]
         for x in range(len(columns)):
             columns[x, m] = messages.row[begin + x]
+    for x in range(len(columns)):
+        for m in range(hi - lo, columns.shape[1]):
+            columns[x, m] = 0.0
 
 
 @lean
@@ -187,7 +194,7 @@ def _of_edge(potentials: Potentials, edge: int) -> float:
 
 
 def _buffers(messages: Messages, weights: Any, count: int) -> Floats:
-    """Make rooms for the messages of a block of edges, whatever their width; the last is for the form's own notes."""
+    """Make rooms for the messages of a block of edges, whatever their width, and for the form's own notes."""
     widest = int(np.diff(messages.start).max(initial=1))
     return np.empty((count, BLOCK * max(widest, _FORMS[type(weights)]["room"](weights, widest))))
 
@@ -205,7 +212,7 @@ def _block_up(
     forest: Forest, weights: Any, inside: Messages, potentials: Potentials, lo: int, hi: int, buffers: Floats
 ) -> None:
     """Add what edges lo..hi, all of one rule, say of their parents."""
-    ends, count = forest.ends, hi - lo
+    ends, count = forest.ends, padded(hi - lo)
     wide = _width(inside, ends[lo, L])
     left = buffers[0][: wide * count].reshape(wide, count)
     _gather(inside, ends, lo, hi, L, left)
@@ -242,6 +249,8 @@ def _edge_factors(
     for e in range(lo, hi):
         scale = outside.scale[ends[e, P]] + _scale(inside, ends[e, L]) + _scale(inside, ends[e, R])
         factor[e - lo] = np.exp(scale + _of_edge(potentials, e))
+    for m in range(hi - lo, len(factor)):
+        factor[m] = 0.0
 
 
 @lean
@@ -298,7 +307,8 @@ def _block_down(
     buffers: Floats,
 ) -> None:
     """Add what edges lo..hi, all of one rule, say of their children, and to the statistics."""
-    ends, count, factor = forest.ends, hi - lo, buffers[5]
+    ends, count = forest.ends, padded(hi - lo)
+    factor, share = buffers[5][:count], buffers[7][:count]
     high, wide, last = _width(outside, ends[lo, P]), _width(inside, ends[lo, L]), _width(inside, ends[lo, R])
     parent = buffers[0][: high * count].reshape(high, count)
     left, to_left = buffers[1][: wide * count].reshape(wide, count), buffers[3][: wide * count].reshape(wide, count)
@@ -307,9 +317,10 @@ def _block_down(
     _gather(inside, ends, lo, hi, L, left)
     _gather(inside, ends, lo, hi, R, right)
     _edge_factors(forest, inside, outside, potentials, lo, hi, factor)
-    rules, share = forest.rule[lo:hi], posterior[lo:hi]
-    edges = Edges(rules, parent, left, right, factor[:count], to_left, to_right, share, buffers[6])
+    edges = Edges(forest.rule[lo:hi], parent, left, right, factor, to_left, to_right, share, buffers[6])
     _down(weights, edges, stats)
+    for m in range(hi - lo):
+        posterior[lo + m] = share[m]
     _hand_down(forest, inside, outside, potentials, lo, hi, to_left, to_right)
 
 
@@ -369,6 +380,6 @@ def infer(forest: Forest, weights: Any, stats: Any, width: Longs, potentials: Po
     """
     log_z, inside = inside_only(forest, weights, width, potentials)
     outside, posterior = empty_messages(forest, width), np.zeros(len(forest.rule))
-    on_edges, buffers = potentials.on_edges(forest), _buffers(inside, weights, 7)
+    on_edges, buffers = potentials.on_edges(forest), _buffers(inside, weights, 8)
     sweep_outside(forest, weights, inside, log_z, outside, stats, posterior, on_edges, buffers)
     return Inference(log_z, inside, outside, posterior)

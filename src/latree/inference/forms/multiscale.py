@@ -91,7 +91,7 @@ def up(weights: MultiScale, rules: Ints, left: Floats, right: Floats, out: Float
     if rules[0] >= len(weights.blocks.rule_pair) - 1:
         sparse.up(weights.blocks, rules, left, right, out, room)
         return
-    size, high, wide, last = len(rules), 2 * len(out) - 1, 2 * len(left) - 1, 2 * len(right) - 1
+    size, high, wide, last = left.shape[1], 2 * len(out) - 1, 2 * len(left) - 1, 2 * len(right) - 1
     tall_left, room = room[: wide * size].reshape(wide, size), room[wide * size :]
     tall_right, room = room[: last * size].reshape(last, size), room[last * size :]
     tree, room = room[: high * size].reshape(high, size), room[high * size :]
@@ -107,7 +107,7 @@ def down(weights: MultiScale, edges: Edges, stats: MultiScale) -> None:
     if rules[0] >= len(weights.blocks.rule_pair) - 1:
         sparse.down(weights.blocks, edges, stats.blocks)
         return
-    size, high, wide, last = len(rules), 2 * len(parent) - 1, 2 * len(left) - 1, 2 * len(right) - 1
+    size, high, wide, last = left.shape[1], 2 * len(parent) - 1, 2 * len(left) - 1, 2 * len(right) - 1
     tall_parent, room = room[: high * size].reshape(high, size), room[high * size :]
     tall_left, room = room[: wide * size].reshape(wide, size), room[wide * size :]
     tall_right, room = room[: last * size].reshape(last, size), room[last * size :]

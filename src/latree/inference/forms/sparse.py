@@ -9,8 +9,8 @@ left[y, m] right[z, m]:
     down    D[yz, m]     = sum_x   T[x, yz] parent[x, m],  times the one child for the other
             E[x, yz]    += T[x, yz] sum_m factor[m] parent[x, m] pair[yz, m]
 
-Every inner loop runs over the edges, side by side in memory, so that a cell is read once and the processor works on
-several edges at a time.
+Every inner loop runs over the edges, side by side in memory, so that the processor works on several at a time
+(`latree.inference.lanes`).
 
 A lexical entry is a vector e[x] that stands on the diagonal between its parent and the rest of a tag lattice
 (left port; a row of one in a tree, where nothing follows).
@@ -23,7 +23,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from latree.arrays import Floats, Ints, Longs, starts
+from latree.arrays import Floats, Ints, Longs, Places, starts
+from latree.inference.lanes import LANES, fused, fused_lanes, load, splat, store, times, total_of
 from latree.inference.subtypes import Cells, Layout
 from latree.inference.sweep import Edges, register
 from latree.jit import kernel, lean
@@ -34,11 +35,11 @@ class Sparse(NamedTuple):
 
     value: Floats  # [cells] T[x, y, z]
     place: Longs  # [cells] where the cell stands in the full tensors (`Layout`); ascending
-    cell_pair: Ints  # [cells] its pair, numbered within the rule
+    cell_pair: Places  # [cells] its pair, numbered within the rule
     row: Longs  # [rows + 1] first cell of a (rule, x)
     row_parent: Longs  # [rows] x among all subtypes laid end to end
     rule_row: Longs  # [rules + 1] first row of a rule
-    pair: Ints  # [pairs, 2] y and z
+    pair: Places  # [pairs, 2] y and z
     rule_pair: Longs  # [rules + 1] first pair of a rule
     entry: Floats  # lexical entries, end to end
     entry_start: Longs  # [entries + 1]
@@ -61,8 +62,8 @@ def sparse(layout: Layout, theta: Floats, place: Longs | None = None) -> Sparse:
 def of_cells(layout: Layout, cells: Cells) -> Sparse:
     """The form of these cells, which come in the order of their places; no lexical entries yet."""
     place, value = cells
-    cell_pair, row = np.empty(len(place), np.int32), np.zeros(layout.rule_row[-1] + 1, np.int64)
-    pair, rule_pair = np.empty((len(place), 2), np.int32), np.zeros(len(layout.dims) + 1, np.int64)
+    cell_pair, row = np.empty(len(place), np.uint32), np.zeros(layout.rule_row[-1] + 1, np.int64)
+    pair, rule_pair = np.empty((len(place), 2), np.uint32), np.zeros(len(layout.dims) + 1, np.int64)
     number = np.empty(layout.dims[:, 1:].prod(1).max(initial=0), np.int32)
     _index_cells(place, layout.start, layout.dims, layout.rule_row, number, cell_pair, row, pair, rule_pair)
     sorted_pairs = layout.row_parent, layout.rule_row, pair[: rule_pair[-1]].copy(), rule_pair
@@ -76,9 +77,9 @@ def _index_cells(
     dims: Longs,
     rule_row: Longs,
     number: Ints,
-    cell_pair: Ints,
+    cell_pair: Places,
     row: Longs,
-    pair: Ints,
+    pair: Places,
     rule_pair: Longs,
 ) -> None:
     """Number the pairs of each rule, and count the cells of its rows; `number` has room for all pairs of a rule."""
@@ -140,11 +141,11 @@ def room_of(weights: Sparse, widest: int) -> int:
 @lean
 def _pair_products(weights: Sparse, rule: int, left: Floats, right: Floats, products: Floats) -> None:
     """left[y, m] right[z, m] for the rule's pairs."""
-    first = weights.rule_pair[rule]
-    for p in range(len(products)):
-        y, z = weights.pair[first + p, 0], weights.pair[first + p, 1]
-        for m in range(left.shape[1]):
-            products[p, m] = left[y, m] * right[z, m]
+    pairs = weights.pair[weights.rule_pair[rule] : weights.rule_pair[rule + 1]]
+    for p in range(len(pairs)):
+        y, z, out = left[pairs[p, 0]], right[pairs[p, 1]], products[p]
+        for m in range(0, len(out), LANES):
+            store(times(load(y, m), load(z, m)), out, m)
 
 
 @lean
@@ -153,17 +154,43 @@ def up(weights: Sparse, rules: Ints, left: Floats, right: Floats, out: Floats, r
     if rule >= len(weights.rule_pair) - 1:
         _entries_up(weights, rules, left, out)
         return
-    count, size = weights.rule_pair[rule + 1] - weights.rule_pair[rule], len(rules)
+    count, size = weights.rule_pair[rule + 1] - weights.rule_pair[rule], left.shape[1]
     products = room[: count * size].reshape(count, size)
     _pair_products(weights, rule, left, right, products)
     first = weights.rule_row[rule]
-    for x in range(out.shape[0]):
-        for m in range(out.shape[1]):
-            out[x, m] = 0.0
-        for k in range(weights.row[first + x], weights.row[first + x + 1]):
-            value, p = weights.value[k], weights.cell_pair[k]
-            for m in range(out.shape[1]):
-                out[x, m] += value * products[p, m]
+    for x in range(len(out)):
+        begin, end = weights.row[first + x], weights.row[first + x + 1]
+        value, pair = weights.value[begin:end], weights.cell_pair[begin:end]
+        m = 0
+        while m + 4 * LANES <= size:
+            _sum_far(value, pair, products, out[x], m)
+            m += 4 * LANES
+        while m < size:
+            _sum_near(value, pair, products, out[x], m)
+            m += LANES
+
+
+@lean
+def _sum_near(value: Floats, pair: Places, products: Floats, out: Floats, m: int) -> None:
+    """sum_yz T[x, yz] pair[yz, m] for eight edges."""
+    sums = splat(0.0)
+    for k in range(len(value)):
+        sums = fused(value[k], load(products[pair[k]], m), sums)
+    store(sums, out, m)
+
+
+@lean
+def _sum_far(value: Floats, pair: Places, products: Floats, out: Floats, m: int) -> None:
+    """The same for four times as many, whose sums do not wait for each other."""
+    a, b, c, d = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
+    for k in range(len(value)):
+        weight, row = value[k], products[pair[k]]
+        a, b = fused(weight, load(row, m), a), fused(weight, load(row, m + LANES), b)
+        c, d = fused(weight, load(row, m + 2 * LANES), c), fused(weight, load(row, m + 3 * LANES), d)
+    store(a, out, m)
+    store(b, out, m + LANES)
+    store(c, out, m + 2 * LANES)
+    store(d, out, m + 3 * LANES)
 
 
 @lean
@@ -184,26 +211,41 @@ def down(weights: Sparse, edges: Edges, stats: Sparse) -> None:
     if rule >= len(weights.rule_pair) - 1:
         _entries_down(weights, rules, parent, left, factor, to_left, stats, share)
         return
-    count, size = weights.rule_pair[rule + 1] - weights.rule_pair[rule], len(rules)
+    count, size = weights.rule_pair[rule + 1] - weights.rule_pair[rule], len(factor)
     products = room[: count * size].reshape(count, size)
     spread = room[count * size : 2 * count * size].reshape(count, size)
     _pair_products(weights, rule, left, right, products)
     for p in range(len(products)):
-        for m in range(len(factor)):
-            products[p, m] *= factor[m]
+        for m in range(0, size, LANES):
+            store(times(load(products[p], m), load(factor, m)), products[p], m)
     spread[:] = 0.0
     first = weights.rule_row[rule]
-    for x in range(parent.shape[0]):
-        for k in range(weights.row[first + x], weights.row[first + x + 1]):
-            value, p = weights.value[k], weights.cell_pair[k]
-            for m in range(parent.shape[1]):
-                spread[p, m] += value * parent[x, m]
-            if len(stats.value) > 0:
-                together = 0.0
-                for m in range(parent.shape[1]):
-                    together += parent[x, m] * products[p, m]
-                stats.value[k] += value * together
+    for x in range(len(parent)):
+        begin, end = weights.row[first + x], weights.row[first + x + 1]
+        value, pair = weights.value[begin:end], weights.cell_pair[begin:end]
+        _spread(value, pair, parent[x], spread)
+        if len(stats.value) > 0:
+            _count(value, pair, parent[x], products, stats.value[begin:end])
     _contract(weights, rule, spread, products, left, right, to_left, to_right, share)
+
+
+@lean
+def _spread(value: Floats, pair: Places, parent: Floats, spread: Floats) -> None:
+    """D[yz, m] += T[x, yz] parent[x, m]."""
+    for k in range(len(value)):
+        weight, row = value[k], spread[pair[k]]
+        for m in range(0, len(parent), LANES):
+            store(fused(weight, load(parent, m), load(row, m)), row, m)
+
+
+@lean
+def _count(value: Floats, pair: Places, parent: Floats, products: Floats, count: Floats) -> None:
+    """E[x, yz] += T[x, yz] sum_m parent[x, m] pair[yz, m], where pairs have their edges' factors."""
+    for k in range(len(value)):
+        together, row = splat(0.0), products[pair[k]]
+        for m in range(0, len(parent), LANES):
+            together = fused_lanes(load(parent, m), load(row, m), together)
+        count[k] += value[k] * total_of(together)
 
 
 @lean
@@ -222,13 +264,14 @@ def _contract(
     to_left[:] = 0.0
     to_right[:] = 0.0
     share[:] = 0.0
-    first = weights.rule_pair[rule]
-    for p in range(len(spread)):
-        y, z = weights.pair[first + p, 0], weights.pair[first + p, 1]
-        for m in range(spread.shape[1]):
-            to_left[y, m] += spread[p, m] * right[z, m]
-            to_right[z, m] += spread[p, m] * left[y, m]
-            share[m] += spread[p, m] * products[p, m]
+    pairs = weights.pair[weights.rule_pair[rule] : weights.rule_pair[rule + 1]]
+    for p in range(len(pairs)):
+        y, z = pairs[p, 0], pairs[p, 1]
+        for m in range(0, len(share), LANES):
+            says = load(spread[p], m)
+            store(fused_lanes(says, load(right[z], m), load(to_left[y], m)), to_left[y], m)
+            store(fused_lanes(says, load(left[y], m), load(to_right[z], m)), to_right[z], m)
+            store(fused_lanes(says, load(products[p], m), load(share, m)), share, m)
 
 
 @lean
