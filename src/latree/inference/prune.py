@@ -43,12 +43,15 @@ ACCURATE = Cascade(1e-5, ((1, 1e-6), (2, 1e-6), (3, 1e-6)))
 
 
 class RuleFinder(NamedTuple):
-    """Which rules have given children: rules of pair (left, right) lie at rule[start[p] : start[p + 1]]."""
+    """Which rules have given children: rules of pair (left, right) lie at rule[start[p] : start[p + 1]].
+
+    The last pair stands for all that no rule has.
+    """
 
     steps: int  # unary rules allowed on one span
     first_tag: int
     rules: int
-    pair: Ints  # [symbols, symbols + 1] number of the pair, NONE where no rule has it; last column: no right child
+    pair: Places  # [symbols, symbols + 1] number of the pair; last column: no right child
     start: Places
     rule: Places
     parent: Places
@@ -63,18 +66,18 @@ def rule_finder(grammar: Grammar, prob: Floats) -> RuleFinder:
     key = left * (symbols + 1) + np.where(right == NONE, symbols, right)
     order = np.argsort(key, kind="stable")
     distinct, first = np.unique(key[order], return_index=True)
-    pair = np.full(symbols * (symbols + 1), NONE, np.int32)
+    pair = np.full(symbols * (symbols + 1), len(distinct), np.uint32)
     pair[distinct] = np.arange(len(distinct))
     return RuleFinder(
         grammar.unary_steps,
         grammar.first_tag,
         len(grammar.rules),
         pair.reshape(symbols, symbols + 1),
-        np.append(first, len(key)).astype(np.uint32),
+        np.append(first, [len(key), len(key)]).astype(np.uint32),
         order.astype(np.uint32),
         parent[order].astype(np.uint32),
         prob[order],
-        np.maximum.reduceat(prob[order], first),
+        np.append(np.maximum.reduceat(prob[order], first), 0.0),
     )
 
 
@@ -162,16 +165,18 @@ def _binary_edges(store: _Store, find: RuleFinder, n: int, i: int, j: int, above
             best = max(best, above[a])
     for s in range(i + 1, j):
         left, right = cell(n, s - i, i), cell(n, j - s, s)
+        first, last = store.seen_start[right], store.seen_start[right + 1]
+        symbols, masses = store.seen[first:last], store.inside[first:last]
         for x in range(store.seen_start[left], store.seen_start[left + 1]):
-            for y in range(store.seen_start[right], store.seen_start[right + 1]):
-                p = find.pair[store.seen[x, 0], store.seen[y, 0]]
-                both = store.inside[x] * store.inside[y]
-                if p == NONE or find.most[p] * both * best < limit:
+            pairs, item, mass = find.pair[store.seen[x, 0]], store.seen[x, 1], store.inside[x]
+            for y in range(len(masses)):
+                p, both = pairs[symbols[y, 0]], mass * masses[y]
+                if find.most[p] * both * best < limit:
                     continue
                 for q in range(find.start[p], find.start[p + 1]):
                     parent = store.place[0, find.parent[q]]
                     if parent != NONE and find.prob[q] * both * above[find.parent[q]] >= limit:
-                        _add_edge(store, find.rule[q], parent, store.seen[x, 1], store.seen[y, 1])
+                        _add_edge(store, find.rule[q], parent, item, symbols[y, 1])
 
 
 @lean
@@ -194,7 +199,7 @@ def _find_longer(
     store.longer[:] = False
     for b in range(1, symbols if level == 1 and j == i + 1 else find.first_tag):
         p = find.pair[b, symbols]
-        if p == NONE or place[level - 1, b] == (NONE if level == 1 else place[level - 2, b]):
+        if place[level - 1, b] == (NONE if level == 1 else place[level - 2, b]):
             continue
         for q in range(find.start[p], find.start[p + 1]):
             a = find.parent[q]
@@ -220,7 +225,7 @@ def _unary_level(
                 _add_edge(store, PASS, place[level, a], place[0, a], NONE)
     for b in range(1, symbols if j == i + 1 else find.first_tag):
         child, p = place[level - 1, b], find.pair[b, symbols]
-        if child == NONE or p == NONE:
+        if child == NONE:
             continue
         for q in range(find.start[p], find.start[p + 1]):
             a = find.parent[q]
@@ -234,8 +239,6 @@ def _root_edges(store: _Store, find: RuleFinder, n: int, root: int) -> None:
     symbols = find.pair.shape[0]
     for k in range(store.seen_start[cell(n, n, 0)], store.used[2]):
         p = find.pair[store.seen[k, 0], symbols]
-        if p == NONE:
-            continue
         for q in range(find.start[p], find.start[p + 1]):
             if find.parent[q] == 0:
                 _add_edge(store, find.rule[q], root, store.seen[k, 1], NONE)
@@ -296,8 +299,11 @@ def _store(find: RuleFinder, words: int, items: int, edges: int, seen: int) -> _
     )
 
 
-def prune(chart: Chart, find: RuleFinder, threshold: float) -> Piece:
-    """The forest of what has a posterior of at least `threshold`; lexical entry: word * tags + tag."""
+def prune(chart: Chart, find: RuleFinder, threshold: float, rule_share: float = RULE_SHARE) -> Piece:
+    """The forest of what has a posterior of at least `threshold`, rules over a span at least that share of it.
+
+    Lexical entry: word * tags + tag.
+    """
     words, limit, inside = chart.words, threshold * chart.root, chart.inside
     entries = words * inside.tag.shape[1]
     if chart.root == 0.0:
@@ -307,7 +313,7 @@ def prune(chart: Chart, find: RuleFinder, threshold: float) -> Piece:
     items, edges = 512 * words, 2048 * words
     while True:
         store = _store(find, words, items, edges, len(top.symbol) + len(tags.symbol))
-        _harvest(store, find, inside, outside.base, base, top, tags, limit * RULE_SHARE)
+        _harvest(store, find, inside, outside.base, base, top, tags, limit * rule_share)
         if store.used[0] <= items and store.used[1] <= edges:
             break
         items, edges = int(store.used[0]), int(store.used[1])

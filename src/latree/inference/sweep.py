@@ -16,7 +16,8 @@ the rule's expectation.  A form says how, for many edges m at a time, all of one
 Edges come as columns, `padded` to whole vectors: what is past the last of `rules` has messages and factors of zero, and
 nobody looks at what is made of it.
 
-Messages are rows with a log scale each: the message of item i is exp(scale[i]) * row[i].  Which form is meant is
+Messages are rows with a log scale each: the message of item i is exp(scale[i]) * row[i].  Scales go by large steps, so
+that nearly all that is added up has the same one already.  Which form is meant is
 told by the type of the weights, a NamedTuple; `register` makes it known to the compiler.
 """
 
@@ -34,6 +35,7 @@ from latree.inference.lanes import padded
 from latree.inference.potentials import NO_POTENTIALS, Potentials
 from latree.jit import LEAN_OPTIONS, lean, lean_kernel
 
+STEP = 230.0  # of a scale, in nats: rows keep within exp(-STEP / 2) and exp(STEP / 2), 1e-50 and 1e50
 BLOCK = 64  # edges taken at a time: enough for wide instructions, few enough for the cache
 
 
@@ -123,74 +125,76 @@ def _width(messages: Messages, item: int) -> int:
 
 
 @lean
-def _gather(messages: Messages, ends: Ints, lo: int, hi: int, port: int, columns: Floats) -> None:
-    """The messages at one port of edges lo..hi become the columns of a matrix; ones where there is no item."""
-    if ends[lo, port] < 0:
+def _begin(messages: Messages, item: int) -> np.uint64:
+    """Where an item's message begins: unsigned, as the number of the item, so that nobody asks whether it counts from
+    the end."""
+    return np.uint64(messages.start[np.uint32(item)])
+
+
+@lean
+def _gather(messages: Messages, ends: Ints, port: int, columns: Floats) -> None:
+    """The messages at one port of some edges become the columns of a matrix; ones where there is no item."""
+    if ends[0, port] < 0:
         columns[:] = 1.0
         return
-    for m in range(hi - lo):
-        begin = messages.start[ends[lo + m, port]]
+    for m in range(len(ends)):
+        begin = _begin(messages, ends[m, port])
         for x in range(len(columns)):
-            columns[x, m] = messages.row[begin + x]
+            columns[x, m] = messages.row[begin + np.uint64(x)]
     for x in range(len(columns)):
-        for m in range(hi - lo, columns.shape[1]):
+        for m in range(len(ends), columns.shape[1]):
             columns[x, m] = 0.0
 
 
 @lean
 def _scale(messages: Messages, item: int) -> float:
-    return 0.0 if item < 0 else messages.scale[item]
+    return 0.0 if item < 0 else messages.scale[np.uint32(item)]
 
 
 @lean
 def _deposit(messages: Messages, item: int, values: Floats, m: int, scale: float) -> None:
-    """Add exp(scale) * values[:, m] to an item's message, whose own scale grows with its largest part."""
-    if scale == -np.inf:
-        return
-    begin, end = messages.start[item], messages.start[item + 1]
-    if messages.scale[item] == -np.inf:  # the first part, and in a tree the only one
-        messages.scale[item] = scale
-        for x in range(begin, end):
-            messages.row[x] = values[x - begin, m]
-        return
-    factor = 1.0
-    if scale > messages.scale[item]:
-        shrink = np.exp(messages.scale[item] - scale)
-        messages.scale[item] = scale
-        for x in range(begin, end):
-            messages.row[x] *= shrink
+    """Add exp(scale) * values[:, m] to an item's message, whose own scale is the largest of its parts."""
+    begin, own = _begin(messages, item), _scale(messages, item)
+    if scale == own:
+        if scale > -np.inf:
+            for x in range(len(values)):
+                messages.row[begin + np.uint64(x)] += values[x, m]
+    elif scale > own:
+        shrink = np.exp(own - scale) if own > -np.inf else 0.0  # in a tree each part is the first
+        messages.scale[np.uint32(item)] = scale
+        for x in range(len(values)):
+            at = begin + np.uint64(x)
+            messages.row[at] = shrink * messages.row[at] + values[x, m]
     else:
-        factor = np.exp(scale - messages.scale[item])
-    for x in range(begin, end):
-        messages.row[x] += factor * values[x - begin, m]
+        factor = np.exp(scale - own)
+        for x in range(len(values)):
+            messages.row[begin + np.uint64(x)] += factor * values[x, m]
 
 
 @lean
-def _settle(messages: Messages, first: int, last: int) -> None:
-    """Bring finished rows to a largest entry of one."""
+def _settle(messages: Messages, potentials: Potentials, first: int, last: int) -> None:
+    """Weigh finished rows by their items' potentials, and bring them back into range."""
     for item in range(first, last):
         begin, end = messages.start[item], messages.start[item + 1]
         big = 0.0
         for x in range(begin, end):
             big = max(big, messages.row[x])
-        if big > 0.0:
-            messages.scale[item] += np.log(big)
-            for x in range(begin, end):
-                messages.row[x] /= big
-        else:
+        weight = potentials.item[item] if len(potentials.item) > 0 else 0.0
+        if big <= 0.0 or weight == -np.inf:
             messages.scale[item] = -np.inf
+            continue
+        steps = np.round((np.log(big) + weight) / STEP)
+        if weight != 0.0 or steps != 0.0:
+            messages.scale[item] += steps * STEP
+            factor = np.exp(weight - steps * STEP)
+            for x in range(begin, end):
+                messages.row[x] *= factor
 
 
 @lean
-def _weigh_items(messages: Messages, potentials: Potentials, first: int, last: int) -> None:
-    """Add items' potentials to their scales."""
-    for item in range(first, last if len(potentials.item) > 0 else first):
-        messages.scale[item] += potentials.item[item]
-
-
-@lean
-def _of_edge(potentials: Potentials, edge: int) -> float:
-    return potentials.edge[edge] if len(potentials.edge) > 0 else 0.0
+def _weight(weights: Floats, edge: int) -> float:
+    """The potential of one of some edges, of which all or none have any."""
+    return weights[edge] if len(weights) > 0 else 0.0
 
 
 def _buffers(messages: Messages, weights: Any, count: int) -> Floats:
@@ -200,11 +204,11 @@ def _buffers(messages: Messages, weights: Any, count: int) -> Floats:
 
 
 @lean
-def _hand_up(ends: Ints, inside: Messages, potentials: Potentials, lo: int, hi: int, out: Floats) -> None:
-    """Add what edges lo..hi say of their parents to the parents' inside messages."""
-    for e in range(lo, hi):
-        scale = _scale(inside, ends[e, L]) + _scale(inside, ends[e, R])
-        _deposit(inside, ends[e, P], out, e - lo, scale + _of_edge(potentials, e))
+def _hand_up(ends: Ints, inside: Messages, potentials: Floats, out: Floats) -> None:
+    """Add what some edges say of their parents to the parents' inside messages."""
+    for m in range(len(ends)):
+        scale = _scale(inside, ends[m, L]) + _scale(inside, ends[m, R])
+        _deposit(inside, ends[m, P], out, m, scale + _weight(potentials, m))
 
 
 @lean
@@ -212,20 +216,20 @@ def _block_up(
     forest: Forest, weights: Any, inside: Messages, potentials: Potentials, lo: int, hi: int, buffers: Floats
 ) -> None:
     """Add what edges lo..hi, all of one rule, say of their parents."""
-    ends, count = forest.ends, padded(hi - lo)
-    wide = _width(inside, ends[lo, L])
+    ends, of_edges, count = forest.ends[lo:hi], potentials.edge[lo:hi], padded(hi - lo)
+    wide = _width(inside, ends[0, L])
     left = buffers[0][: wide * count].reshape(wide, count)
-    _gather(inside, ends, lo, hi, L, left)
+    _gather(inside, ends, L, left)
     if forest.rule[lo] == PASS:
-        _hand_up(ends, inside, potentials, lo, hi, left)
+        _hand_up(ends, inside, of_edges, left)
         return
-    wide = _width(inside, ends[lo, R])
+    wide = _width(inside, ends[0, R])
     right = buffers[1][: wide * count].reshape(wide, count)
-    _gather(inside, ends, lo, hi, R, right)
-    wide = _width(inside, ends[lo, P])
+    _gather(inside, ends, R, right)
+    wide = _width(inside, ends[0, P])
     out = buffers[2][: wide * count].reshape(wide, count)
     _up(weights, forest.rule[lo:hi], left, right, out, buffers[3])
-    _hand_up(ends, inside, potentials, lo, hi, out)
+    _hand_up(ends, inside, of_edges, out)
 
 
 @lean_kernel
@@ -236,61 +240,52 @@ def sweep_inside(forest: Forest, weights: Any, inside: Messages, potentials: Pot
             for lo in range(forest.group[g], forest.group[g + 1], BLOCK):
                 hi = min(lo + BLOCK, forest.group[g + 1])
                 _block_up(forest, weights, inside, potentials, lo, hi, buffers)
-        _settle(inside, forest.layer[depth], forest.layer[depth + 1])
-        _weigh_items(inside, potentials, forest.layer[depth], forest.layer[depth + 1])
+        _settle(inside, potentials, forest.layer[depth], forest.layer[depth + 1])
 
 
 @lean
-def _edge_factors(
-    forest: Forest, inside: Messages, outside: Messages, potentials: Potentials, lo: int, hi: int, factor: Floats
-) -> None:
+def _edge_factors(ends: Ints, inside: Messages, outside: Messages, potentials: Floats, factor: Floats) -> None:
     """What the scales of an edge's three messages and its potential come to; 1 / Z is in the outside's."""
-    ends = forest.ends
-    for e in range(lo, hi):
-        scale = outside.scale[ends[e, P]] + _scale(inside, ends[e, L]) + _scale(inside, ends[e, R])
-        factor[e - lo] = np.exp(scale + _of_edge(potentials, e))
-    for m in range(hi - lo, len(factor)):
+    for m in range(len(ends)):
+        scale = _scale(outside, ends[m, P]) + _scale(inside, ends[m, L]) + _scale(inside, ends[m, R])
+        scale += _weight(potentials, m)
+        factor[m] = 1.0 if scale == 0.0 else np.exp(scale)
+    for m in range(len(ends), len(factor)):
         factor[m] = 0.0
 
 
 @lean
 def _seed(root: Ints, log_z: Floats, outside: Messages, buffer: Floats) -> None:
     """The roots' outside message is 1 / Z.  Divided here, sentences of any length can share items."""
-    buffer[:] = 1.0
-    ones = buffer.reshape(len(buffer), 1)
+    column = buffer.reshape(len(buffer), 1)
     for k in range(len(root)):
         if root[k] >= 0 and log_z[k] > -np.inf:
-            _deposit(outside, root[k], ones, 0, -log_z[k])
+            scale = STEP * np.round(-log_z[k] / STEP)
+            wide = _width(outside, root[k])
+            column[:wide] = np.exp(-log_z[k] - scale)
+            _deposit(outside, root[k], column[:wide], 0, scale)
 
 
 @lean
-def _pass_down(forest: Forest, outside: Messages, potentials: Potentials, lo: int, hi: int) -> None:
+def _pass_down(ends: Ints, outside: Messages, potentials: Floats) -> None:
     """Edges without a rule: the child hears what its parent does."""
-    for e in range(lo, hi):
-        parent, child = forest.ends[e, P], forest.ends[e, L]
+    for m in range(len(ends)):
+        parent, child = ends[m, P], ends[m, L]
         row = outside.row[outside.start[parent] : outside.start[parent + 1]]
-        _deposit(outside, child, row.reshape(len(row), 1), 0, outside.scale[parent] + _of_edge(potentials, e))
+        _deposit(outside, child, row.reshape(len(row), 1), 0, outside.scale[parent] + _weight(potentials, m))
 
 
 @lean
 def _hand_down(
-    forest: Forest,
-    inside: Messages,
-    outside: Messages,
-    potentials: Potentials,
-    lo: int,
-    hi: int,
-    to_left: Floats,
-    to_right: Floats,
+    ends: Ints, inside: Messages, outside: Messages, potentials: Floats, to_left: Floats, to_right: Floats
 ) -> None:
-    """Add what edges lo..hi say of their children to the children's outside messages."""
-    ends = forest.ends
-    for e in range(lo, hi):
-        above = outside.scale[ends[e, P]] + _of_edge(potentials, e)
-        if ends[e, L] >= 0:
-            _deposit(outside, ends[e, L], to_left, e - lo, above + _scale(inside, ends[e, R]))
-        if ends[e, R] >= 0:
-            _deposit(outside, ends[e, R], to_right, e - lo, above + inside.scale[ends[e, L]])
+    """Add what some edges say of their children to the children's outside messages."""
+    for m in range(len(ends)):
+        above = _scale(outside, ends[m, P]) + _weight(potentials, m)
+        if ends[m, L] >= 0:
+            _deposit(outside, ends[m, L], to_left, m, above + _scale(inside, ends[m, R]))
+        if ends[m, R] >= 0:
+            _deposit(outside, ends[m, R], to_right, m, above + _scale(inside, ends[m, L]))
 
 
 @lean
@@ -307,21 +302,21 @@ def _block_down(
     buffers: Floats,
 ) -> None:
     """Add what edges lo..hi, all of one rule, say of their children, and to the statistics."""
-    ends, count = forest.ends, padded(hi - lo)
+    ends, of_edges, count = forest.ends[lo:hi], potentials.edge[lo:hi], padded(hi - lo)
     factor, share = buffers[5][:count], buffers[7][:count]
-    high, wide, last = _width(outside, ends[lo, P]), _width(inside, ends[lo, L]), _width(inside, ends[lo, R])
+    high, wide, last = _width(outside, ends[0, P]), _width(inside, ends[0, L]), _width(inside, ends[0, R])
     parent = buffers[0][: high * count].reshape(high, count)
     left, to_left = buffers[1][: wide * count].reshape(wide, count), buffers[3][: wide * count].reshape(wide, count)
     right, to_right = buffers[2][: last * count].reshape(last, count), buffers[4][: last * count].reshape(last, count)
-    _gather(outside, ends, lo, hi, P, parent)
-    _gather(inside, ends, lo, hi, L, left)
-    _gather(inside, ends, lo, hi, R, right)
-    _edge_factors(forest, inside, outside, potentials, lo, hi, factor)
+    _gather(outside, ends, P, parent)
+    _gather(inside, ends, L, left)
+    _gather(inside, ends, R, right)
+    _edge_factors(ends, inside, outside, of_edges, factor)
     edges = Edges(forest.rule[lo:hi], parent, left, right, factor, to_left, to_right, share, buffers[6])
     _down(weights, edges, stats)
-    for m in range(hi - lo):
+    for m in range(len(ends)):
         posterior[lo + m] = share[m]
-    _hand_down(forest, inside, outside, potentials, lo, hi, to_left, to_right)
+    _hand_down(ends, inside, outside, of_edges, to_left, to_right)
 
 
 @lean_kernel
@@ -340,12 +335,12 @@ def sweep_outside(
     _seed(forest.root, log_z, outside, buffers[0])
     for up in range(len(forest.level) - 1):
         depth = len(forest.level) - 2 - up
-        _settle(outside, forest.layer[depth], forest.layer[depth + 1])
-        _weigh_items(outside, potentials, forest.layer[depth], forest.layer[depth + 1])
+        _settle(outside, potentials, forest.layer[depth], forest.layer[depth + 1])
         for g in range(forest.level[depth], forest.level[depth + 1]):
             rule = forest.rule[forest.group[g]]
             if rule == PASS:
-                _pass_down(forest, outside, potentials, forest.group[g], forest.group[g + 1])
+                lo, hi = forest.group[g], forest.group[g + 1]
+                _pass_down(forest.ends[lo:hi], outside, potentials.edge[lo:hi])
                 continue
             for lo in range(forest.group[g], forest.group[g + 1], BLOCK):
                 hi = min(lo + BLOCK, forest.group[g + 1])
