@@ -299,11 +299,8 @@ def _store(find: RuleFinder, words: int, items: int, edges: int, seen: int) -> _
     )
 
 
-def prune(chart: Chart, find: RuleFinder, threshold: float, rule_share: float = RULE_SHARE) -> Piece:
-    """The forest of what has a posterior of at least `threshold`, rules over a span at least that share of it.
-
-    Lexical entry: word * tags + tag.
-    """
+def prune(chart: Chart, find: RuleFinder, threshold: float) -> Piece:
+    """The forest of what has a posterior of at least `threshold`; lexical entry: word * tags + tag."""
     words, limit, inside = chart.words, threshold * chart.root, chart.inside
     entries = words * inside.tag.shape[1]
     if chart.root == 0.0:
@@ -313,7 +310,7 @@ def prune(chart: Chart, find: RuleFinder, threshold: float, rule_share: float = 
     items, edges = 512 * words, 2048 * words
     while True:
         store = _store(find, words, items, edges, len(top.symbol) + len(tags.symbol))
-        _harvest(store, find, inside, outside.base, base, top, tags, limit * rule_share)
+        _harvest(store, find, inside, outside.base, base, top, tags, limit * RULE_SHARE)
         if store.used[0] <= items and store.used[1] <= edges:
             break
         items, edges = int(store.used[0]), int(store.used[1])

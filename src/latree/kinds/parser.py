@@ -50,7 +50,7 @@ class Parser(ForestModel[Parse]):
     tempers: ClassVar[bool] = True  # whether a temperature changes its probabilities: a tree is one derivation
     cascade: Cascade | None = None  # how much is pruned, level by level; None: by one threshold
     chart: ChartGrammar  # the coarse grammar
-    find: RuleFinder
+    _find: RuleFinder
     _fine: FineTagger | None = None
     _predictor: Predictor | None = None
 
@@ -65,7 +65,7 @@ class Parser(ForestModel[Parse]):
         super().prepare()
         self._predictor = None
         self.chart = chart_grammar(self.grammar, self.coarse_theta())
-        self.find = rule_finder(self.grammar, self.coarse_theta())
+        self._find = rule_finder(self.grammar, self.coarse_theta())
 
     def restore(self, header: Header, arrays: Arrays) -> None:
         super().restore(header, arrays)
@@ -277,7 +277,7 @@ class Parser(ForestModel[Parse]):
         return fill_chart(self.chart, reading.tags)
 
     def prune(self, coarse: Any, threshold: float) -> Piece:
-        return prune(coarse, self.find, threshold)
+        return prune(coarse, self._find, threshold)
 
     # -- results
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from latree.arrays import Floats, Ints, Longs, starts
 from latree.files import Arrays, Header, ModelFile, part_of
-from latree.inference.forest import Forest, Piece
+from latree.inference.forest import Forest
 from latree.inference.gaussian.mixtures import Mixtures, no_statistics
 from latree.inference.gaussian.seen import SeenLattice
 from latree.inference.gaussian.sequences import (
@@ -30,7 +30,6 @@ from latree.inference.gaussian.sequences import (
 from latree.inference.gaussian.slots import SlotForest, slot_forest
 from latree.inference.gaussian.sweeps import GaussianInference, gaussian_infer, gaussian_log_z
 from latree.inference.potentials import Potentials
-from latree.inference.prune import prune
 from latree.inference.sequences import Lattice, Sums
 from latree.kinds.continuous import ContinuousModel
 from latree.kinds.examples import Example
@@ -217,9 +216,6 @@ class ContextModel(ContinuousModel):
         self._last = None
 
 
-RULE_SHARE = 0.3  # for rules, of thresholds that are low already: a third fewer are looked at, of gold ones 2 in 1,000
-
-
 class NeuralParser(ContextModel, PrunedParser):
     """`NeuralParser().fit(trees).parse(tokens)`; the pruner is trained on the same trees, unless it is already."""
 
@@ -232,9 +228,6 @@ class NeuralParser(ContextModel, PrunedParser):
     @property
     def parsing_looseness(self) -> float:
         return self.options.looseness
-
-    def prune(self, coarse: Any, threshold: float) -> Piece:
-        return prune(coarse, self.pruner.find, threshold, RULE_SHARE)
 
     def batch(self, examples: Sequence[Example]) -> Batch:
         return parser_batch(self, examples)
