@@ -134,7 +134,7 @@ def test_more_rounds_and_other_kinds_are_expected_to_take_longer() -> None:
 
 
 def test_taggers_of_all_kinds_are_tried_and_multiplied_where_the_best_can_be() -> None:
-    plan, done = TaggerPlan(), dict[str, Outcome]()
+    plan, done = TaggerPlan(TIME), dict[str, Outcome]()
     while fresh := [step.trial for step in plan.steps(done, ()) if step.trial.name not in done]:
         done[fresh[0].name] = outcome(fresh[0], float(len(done)))
     assert {one.trial.kind for one in done.values()} == {"hmm", "lvg", "lvg-d", "gm-lveg"}
@@ -143,6 +143,26 @@ def test_taggers_of_all_kinds_are_tried_and_multiplied_where_the_best_can_be() -
     ]  # all but the hmm
     done["first"] = outcome(Trial("first", "hmm"), 100.0)
     assert [one.trial.name for one in plan.members(done)] == ["first"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "size"), [(TIME, None), (300.0, (100, 9)), (600.0, (200, 13)), (6000.0, (200, 25))]
+)
+def test_taggers_that_read_in_context_have_as_many_epochs_as_there_is_time_for(
+    seconds: float, size: tuple[int, int] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Kind, "is_usable", True)
+    plan, done = TaggerPlan(seconds), dict[str, Outcome]()
+    for name in ("first", "4 subtypes", "16 subtypes"):
+        done[name] = outcome(next(step.trial for step in plan.steps(done, ()) if step.trial.name == name), 90.0)
+    found = {step.trial.name: step.trial for step in plan.steps(done, ())}
+    assert ("context 0" in found) == ("context 2" in found) == (size is not None)
+    if size is not None:
+        trial = found["context 0"]
+        assert (trial.changes["width"], trial.changes["epochs"], trial.pruner) == (*size, "first")
+        assert plan.expected(trial, done) <= CONTEXT_SHARE * seconds
+    monkeypatch.setattr(Kind, "is_usable", False)
+    assert not any(step.trial.kind == "neural" for step in plan.steps(done, ()))
 
 
 # -- the command

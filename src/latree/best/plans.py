@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from latree.best.trials import Outcome, Trial
@@ -27,7 +28,6 @@ MOST_SEEDS = 8  # grammars that differ in nothing else
 TIMES = {"gm-lveg": 1.4, "lvg-d": 12.0}  # of a grammar with ROUNDS: what a training should have to be of use
 TAGGER_TIMES = {"gm-lveg": 3.0, "lvg-d": 4.0}  # the same, of the slowest grammar that tags
 ROUNDS = 4
-FORESTS = 2.0  # the same, of what a neural encoder is trained on
 MOST_EPOCHS = 25
 MOST_ENCODERS = 3
 CONTEXT_SHARE = 0.35  # of all the time, that an encoder may have
@@ -39,11 +39,42 @@ class Encoder(NamedTuple):
     """How large a neural encoder is that begins without knowing anything."""
 
     width: int
-    passing: float  # what a pass over the treebank takes, as `TIMES`
+    passing: float  # what a pass over the treebank takes, as `TIMES` or `TAGGER_TIMES`
     epochs: int  # with fewer a narrower one is better, or none
 
 
-ENCODERS = (Encoder(300, 2.5, 12), Encoder(150, 1.5, 6))
+@dataclass(frozen=True)
+class Encoders:
+    """The neural encoders that are worth trying."""
+
+    sizes: tuple[Encoder, ...]
+    forests: float  # what those take that an encoder is trained on, as a pass
+    dropout: float
+
+    def trials(self, seconds: float, grammar: float, pruner: str) -> list[Trial]:
+        """Those for which there is time, given all of it and what a grammar takes; narrow ones where it is short.
+
+        Their steps get shorter over all of their epochs, so that the number of these must be known before the first.
+        """
+        if not kind_named("neural").is_usable:  # the library for them is missing
+            return []
+        left = CONTEXT_SHARE * seconds / grammar - self.forests
+        encoder = next((one for one in self.sizes if left >= one.epochs * one.passing), None)
+        if encoder is None:
+            return []
+        epochs = min(int(left / encoder.passing), MOST_EPOCHS)
+        changes = {"width": encoder.width, "epochs": epochs, "dropout": self.dropout}
+        return [Trial(f"context {n}", "neural", changes | {"seed": n}, pruner=pruner) for n in range(MOST_ENCODERS)]
+
+    def expected(self, trial: Trial, grammar: float, done: Done) -> float:
+        """The seconds of one, by what another took."""
+        taken = max((one.seconds for one in done.values() if one.trial.kind == "neural"), default=0.0)
+        encoder = next(one for one in self.sizes if one.width == trial.changes["width"])
+        return taken or (self.forests + trial.changes["epochs"] * encoder.passing) * grammar
+
+
+PARSING = Encoders((Encoder(300, 2.5, 12), Encoder(150, 1.5, 6)), 2.0, 0.33)
+TAGGING = Encoders((Encoder(200, 1.5, 12), Encoder(100, 1.1, 6)), 0.5, 0.5)
 
 
 class Step(NamedTuple):
@@ -125,35 +156,17 @@ class ParserPlan(Plan):
             ready = pruner in done
             return [Trial(f"{name} {number}", kind, shared | {"seed": number}, pruner=pruner)] if ready else []
 
-        encoders = self._in_context(done)
+        encoders = PARSING.trials(self.seconds, self._grammar_seconds(ROUNDS, done), self.chosen(done).trial.name)
         others = on("gm-lveg", "vectors", 0, self.chosen(done).trial.name) + encoders[:1]
         for number, seed in enumerate(seeds, start=1):
             others += [seed, *on("gm-lveg", "vectors", number, seed.name), *encoders[number : number + 1]]
         return others + on("lvg-d", "weights", 1, seeds[0].name)
 
-    def _in_context(self, done: Done) -> list[Trial]:
-        """Neural encoders, where the library for them is and the time is enough for one; narrow ones where it is short.
-
-        Their steps get shorter over all of their epochs, so that the number of these must be known before the first.
-        """
-        if not kind_named("neural").is_usable:
-            return []
-        left = CONTEXT_SHARE * self.seconds / self._grammar_seconds(ROUNDS, done) - FORESTS
-        encoder = next((one for one in ENCODERS if left >= one.epochs * one.passing), None)
-        if encoder is None:
-            return []
-        epochs, pruner = min(int(left / encoder.passing), MOST_EPOCHS), self.chosen(done).trial.name
-        changes = {"width": encoder.width, "epochs": epochs}
-        return [Trial(f"context {n}", "neural", changes | {"seed": n}, pruner=pruner) for n in range(MOST_ENCODERS)]
-
     def expected(self, trial: Trial, done: Done) -> float:
         if self.first.name not in done:
             return 0.0
         if trial.kind == "neural":
-            taken = max((one.seconds for one in done.values() if one.trial.kind == "neural"), default=0.0)
-            encoder = next(one for one in ENCODERS if one.width == trial.changes["width"])
-            passes = trial.changes["epochs"] * encoder.passing
-            return taken or (FORESTS + passes) * self._grammar_seconds(ROUNDS, done)
+            return PARSING.expected(trial, self._grammar_seconds(ROUNDS, done), done)
         if trial.kind in TIMES:  # these have something to show after every step
             return TIMES[trial.kind] * self._grammar_seconds(ROUNDS, done)
         return self._grammar_seconds(trial.changes["rounds"], done)
@@ -169,22 +182,35 @@ class ParserPlan(Plan):
 
 
 class TaggerPlan(Plan):
-    """Every kind of tagger."""
+    """Every kind of tagger; of neural ones, which take longest, as many as there is time for."""
 
     subtypes = (4, 16)
 
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
     def steps(self, done: Done, running: Sequence[str]) -> Iterator[Step]:
-        yield Step(Trial("first", "hmm"))
+        first = Trial("first", "hmm")
+        yield Step(first)
         grammars = [Trial(f"{n} subtypes", "lvg", {"subtypes": n}) for n in self.subtypes]
         yield from map(Step, grammars)
         yield Step(Trial("vectors", "gm-lveg"))
         best = _ranked(done[trial.name] for trial in grammars if trial.name in done)
-        if len(best) == len(grammars):
-            yield Step(Trial("weights", "lvg-d", {}, pruner=best[0].trial.name))
+        if len(best) < len(grammars) or first.name not in done:
+            return
+        encoders = TAGGING.trials(self.seconds, self._grammar_seconds(done), first.name)
+        yield from map(Step, encoders[:1])
+        yield Step(Trial("weights", "lvg-d", {}, pruner=best[0].trial.name))
+        yield from map(Step, encoders[1:])
 
     def expected(self, trial: Trial, done: Done) -> float:
-        grammar = max([one.seconds for one in done.values() if one.trial.kind == "lvg"], default=0.0)
-        return TAGGER_TIMES.get(trial.kind, 1.0) * grammar
+        if trial.kind == "neural":
+            return TAGGING.expected(trial, self._grammar_seconds(done), done)
+        return TAGGER_TIMES.get(trial.kind, 1.0) * self._grammar_seconds(done)
+
+    def _grammar_seconds(self, done: Done) -> float:
+        """What the slowest grammar took."""
+        return max([one.seconds for one in done.values() if one.trial.kind == "lvg"], default=0.0)
 
     def members(self, done: Done) -> list[Outcome]:
         """The best one, and where it can be multiplied those that can be too."""

@@ -28,7 +28,7 @@ class BestModelSearch:
         self.workers = how_many(jobs)
         self.started, self.stage = time.monotonic(), "reading the treebank"
         self.data = Data(task)
-        self.plan: Plan = ParserPlan(self.data.train, seconds) if task.column is None else TaggerPlan()
+        self.plan: Plan = ParserPlan(self.data.train, seconds) if task.column is None else TaggerPlan(seconds)
         self.done: dict[str, Outcome] = {}
         self.failed: set[str] = set()
         self.running: dict[Future[Outcome], Trial] = {}

@@ -80,7 +80,8 @@ class Data:
         self.task = task
         self.train = [one for path in task.treebank for one in self._read(path)]
         every = list(self._read(task.dev))
-        self.dev = every[:: max(1, -(-len(every) // SAMPLE))]
+        size = min(len(every), SAMPLE)
+        self.dev = [every[k * len(every) // size] for k in range(size)]
 
     def _read(self, path: str) -> Any:
         task = self.task
