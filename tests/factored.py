@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from latree.arrays import NONE, Floats, Longs
-from latree.inference.chart import chart_grammar, fill_chart
+from latree.inference.chart import fill_chart
+from latree.inference.chart_grammar import chart_grammar
 from latree.inference.forest import PASS, Forest, Piece, assemble
 from latree.inference.forms import sparse
 from latree.inference.forms.factored import NO_RELATION, Factored, with_words

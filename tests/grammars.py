@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from latree.arrays import NONE, Floats
-from latree.inference.chart import chart_grammar, fill_chart
+from latree.inference.chart import fill_chart
+from latree.inference.chart_grammar import chart_grammar
 from latree.inference.forest import Forest, assemble
 from latree.inference.grammar import Grammar
 from latree.inference.prune import prune, rule_finder

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from latree.arrays import NONE
-from latree.inference.chart import cell, chart_grammar, fill_chart
+from latree.inference.chart import cell, fill_chart
+from latree.inference.chart_grammar import chart_grammar
 from latree.inference.grammar import Grammar
 from latree.inference.prune import prune, rule_finder
 from latree.inference.sweep import inside_only

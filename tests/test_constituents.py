@@ -12,7 +12,8 @@ from scipy.special import logsumexp
 
 from latree import LatreeError, Pcfg, Tree
 from latree.data import toy
-from latree.inference.chart import chart_grammar, fill_chart
+from latree.inference.chart import fill_chart
+from latree.inference.chart_grammar import chart_grammar
 from latree.inference.constituents import Listed, allowed_by
 from latree.inference.forest import assemble
 from latree.inference.prune import prune, rule_finder

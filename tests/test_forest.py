@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from latree.arrays import NONE, Floats, hold_all, is_among
-from latree.inference.chart import chart_grammar, fill_chart
+from latree.inference.chart import fill_chart
+from latree.inference.chart_grammar import chart_grammar
 from latree.inference.derivations import Derivations
 from latree.inference.forest import (
     PASS,

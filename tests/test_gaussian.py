@@ -12,7 +12,8 @@ import pytest
 from scipy.special import logsumexp
 
 from latree.arrays import NONE, Floats, Ints
-from latree.inference.chart import chart_grammar, fill_chart
+from latree.inference.chart import fill_chart
+from latree.inference.chart_grammar import chart_grammar
 from latree.inference.forest import PASS, Forest, L, P, Piece, R, assemble, from_trees, restrict
 from latree.inference.forms.sparse import zeros_like as no_counts
 from latree.inference.gaussian.limits import NO_LIMIT, ComponentLimit, _keep_heaviest, how_many_kept

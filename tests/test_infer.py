@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from latree.inference.chart import chart_grammar, fill_chart
+from latree.inference.chart import fill_chart
+from latree.inference.chart_grammar import chart_grammar
 from latree.inference.forest import assemble
 from latree.inference.forms.sparse import zeros_like
 from latree.inference.prune import prune, rule_finder

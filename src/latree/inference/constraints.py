@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latree.arrays import Floats, Longs, starts
-from latree.inference.chart import Chart, ChartGrammar, Values, Work, cell, fill_chart
+from latree.inference.chart import Chart, Values, Work, cell, fill_chart
+from latree.inference.chart_grammar import ChartGrammar
 from latree.inference.forest import L, P, Piece, R, trim
 from latree.inference.grammar import Grammar
 from latree.text.partial_trees import Bracket

@@ -30,19 +30,8 @@ import numpy as np
 
 from latree.arrays import NONE, Floats, Ints, Longs, starts
 from latree.errors import LatreeError
-from latree.inference.chart import (
-    ChartGrammar,
-    ChartRules,
-    Work,
-    cell,
-    chart_grammar,
-    empty_work,
-    fill_span,
-    room_for_splits,
-    root_value,
-    unary_closure,
-    weigh_tags,
-)
+from latree.inference.chart import Work, cell, empty_work, fill_span, room_for_splits, root_value, weigh_tags
+from latree.inference.chart_grammar import ChartGrammar, ChartRules, chart_grammar, unary_closure
 from latree.inference.grammar import Grammar
 from latree.inference.subtypes import Cells, Layout
 from latree.jit import kernel

@@ -12,7 +12,8 @@ import numpy as np
 from latree.arrays import NONE, Floats
 from latree.errors import LatreeError
 from latree.files import Arrays, Header
-from latree.inference.chart import Chart, ChartGrammar, chart_grammar, fill_chart
+from latree.inference.chart import Chart, fill_chart
+from latree.inference.chart_grammar import ChartGrammar, chart_grammar
 from latree.inference.constituents import Listed, allowed_by
 from latree.inference.constraints import Bounds, Mask, bounds_of
 from latree.inference.derivations import Derivation
