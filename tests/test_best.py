@@ -34,6 +34,20 @@ def after(plan: ParserPlan, **scores: float) -> dict[str, Outcome]:
     return done
 
 
+def check_encoders(
+    plan: ParserPlan | TaggerPlan, done: dict[str, Outcome], size: tuple[int, int] | None, patch: pytest.MonkeyPatch
+) -> None:
+    """Encoders of this width, with so many epochs, come next; none where there is no size, nor without the library."""
+    found = {step.trial.name: step.trial for step in plan.steps(done, ())}
+    assert ("context 0" in found) == (size is not None)
+    if size is not None:
+        trial = found["context 0"]
+        assert (trial.changes["width"], trial.changes["epochs"], trial.pruner) == (*size, "first")
+        assert plan.expected(trial, done) <= CONTEXT_SHARE * plan.seconds
+    patch.setattr(Kind, "is_usable", False)
+    assert not any(step.trial.kind == "neural" for step in plan.steps(done, ()))
+
+
 # -- plans
 
 
@@ -101,14 +115,7 @@ def test_an_encoder_is_as_large_and_has_as_many_epochs_as_there_is_time_for(
     monkeypatch.setattr(Kind, "is_usable", True)
     plan = ParserPlan([], seconds)
     done = after(plan)
-    found = {step.trial.name: step.trial for step in plan.steps(done, ())}
-    assert ("context 0" in found) == (size is not None)
-    if size is not None:
-        trial = found["context 0"]
-        assert (trial.changes["width"], trial.changes["epochs"], trial.pruner) == (*size, "first")
-        assert plan.expected(trial, done) <= CONTEXT_SHARE * seconds
-    monkeypatch.setattr(Kind, "is_usable", False)
-    assert not any(step.trial.kind == "neural" for step in plan.steps(done, ()))
+    check_encoders(plan, done, size, monkeypatch)
 
 
 def test_encoders_alternate_with_vectors_and_take_as_long_as_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,14 +162,7 @@ def test_taggers_that_read_in_context_have_as_many_epochs_as_there_is_time_for(
     plan, done = TaggerPlan(seconds), dict[str, Outcome]()
     for name in ("first", "4 subtypes", "16 subtypes"):
         done[name] = outcome(next(step.trial for step in plan.steps(done, ()) if step.trial.name == name), 90.0)
-    found = {step.trial.name: step.trial for step in plan.steps(done, ())}
-    assert ("context 0" in found) == ("context 2" in found) == (size is not None)
-    if size is not None:
-        trial = found["context 0"]
-        assert (trial.changes["width"], trial.changes["epochs"], trial.pruner) == (*size, "first")
-        assert plan.expected(trial, done) <= CONTEXT_SHARE * seconds
-    monkeypatch.setattr(Kind, "is_usable", False)
-    assert not any(step.trial.kind == "neural" for step in plan.steps(done, ()))
+    check_encoders(plan, done, size, monkeypatch)
 
 
 # -- the command

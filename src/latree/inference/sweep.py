@@ -186,9 +186,9 @@ def _settle(messages: Messages, potentials: Potentials, first: int, last: int) -
         steps = np.round((np.log(big) + weight) / STEP)
         if weight != 0.0 or steps != 0.0:
             messages.scale[item] += steps * STEP
-            factor = np.exp(weight - steps * STEP)
+            half = np.exp(0.5 * (weight - steps * STEP))  # the whole may be too large for a number
             for x in range(begin, end):
-                messages.row[x] *= factor
+                messages.row[x] = messages.row[x] * half * half
 
 
 @lean
